@@ -1,4 +1,4 @@
-// LINK: mixstack_unwind dw elf
+// LINK: mixstack_engine_unwind dw elf
 // Compiling call frame information: every FDE of an image into our table, against libdw's first pass over them, the
 // size of the table against .eh_frame, and look-ups of random addresses.
 //   cfi_compile_bench [IMAGE...]
@@ -18,7 +18,7 @@
 namespace {
 
 using mixstack::unwind::UnwindTable;
-using Image = std::shared_ptr<const mixstack::object::ElfImage>;
+using Image = std::shared_ptr<const mixstack::images::ElfImage>;
 
 /// All FDEs up to the row of their last address, as a first walk through all of them would.
 bench::Summary measure_libdw(const std::string& path, const std::vector<std::uint64_t>& functions) {
@@ -87,7 +87,7 @@ void run(const std::string& path) {
     table->compile_all();
     compile.push_back(static_cast<double>(bench::now_ns() - start) / functions);
   }
-  const auto text = image->section(".text").value_or(mixstack::object::Section{});
+  const auto text = image->section(".text").value_or(mixstack::images::Section{});
   std::mt19937_64 random(7);
   std::vector<std::uint64_t> addresses(50000);
   for (auto& a : addresses) a = text.address + random() % std::max<std::uint64_t>(text.size, 1);

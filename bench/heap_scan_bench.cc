@@ -1,4 +1,4 @@
-// LINK: mixstack_session mixstack_dotnet_async mixstack_dotnet_heap mixstack_memory
+// LINK: mixstack_session mixstack_dotnet_async mixstack_dotnet_heap mixstack_base_memory
 // Looking through another process's heap for the boxes of async methods, against copying the same bytes alone.
 //   heap_scan_bench [MEGABYTES [PID]]     default: 512; with PID the whole of `why --heap` on that .NET process, too
 #include <sys/mman.h>
@@ -9,9 +9,9 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "base/memory/process_memory.h"
 #include "dotnet/heap/word_search.h"
 #include "measure.h"
-#include "memory/process_memory.h"
 #include "mixstack/session.h"
 
 namespace {

@@ -1,4 +1,4 @@
-// LINK: mixstack_agent
+// LINK: mixstack_agent_in_process
 // The agent's map of jitted code: a look-up from anywhere, and what a method takes. Peers in the same run: a sorted
 // array with a binary search (what a map without writers could be), and std::map behind a mutex (what one may not have
 // in a signal handler).
@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "agent/jit_map.h"
+#include "agent/in_process/jit_map.h"
 #include "measure.h"
 
 namespace {

@@ -1,5 +1,5 @@
-// LINK: mixstack_target
-// Reading and parsing the list of mappings, against reading its text alone.
+// LINK: mixstack_process_kernel mixstack_process_live mixstack_process_core mixstack_process_self
+// mixstack_process_debugger Reading and parsing the list of mappings, against reading its text alone.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "target/live/proc_dir.h"
-#include "target/memory_map.h"
+#include "process/kernel/memory_map.h"
+#include "process/live/proc_dir.h"
 
 namespace {
 
@@ -30,12 +30,12 @@ int main() {
   // As many mappings as a .NET process has: neighbours with different protection are not merged.
   for (int i = 0; i < 230; i++)
     (void)mmap(nullptr, 4096, i % 2 == 0 ? PROT_READ : PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  auto proc = mixstack::target::ProcDir::open(static_cast<std::uint32_t>(getpid()));
+  auto proc = mixstack::process::ProcDir::open(static_cast<std::uint32_t>(getpid()));
   if (!proc) return 1;
   std::size_t lines = 0, bytes = 0;
   const double text = best_of(200, [&] { bytes = proc->read_memory_file("maps")->size(); });
   const double all =
-      best_of(200, [&] { lines = mixstack::target::parse_memory_map(*proc->read_memory_file("maps")).size(); });
+      best_of(200, [&] { lines = mixstack::process::parse_memory_map(*proc->read_memory_file("maps")).size(); });
   std::printf(
       "%zu mappings, %zu bytes: text %.1f us, text and parsing %.1f us, ratio %.2f (limit for 257 lines: 300 us)\n",
       lines, bytes, text, all, all / text);

@@ -1,12 +1,13 @@
-// LINK: mixstack_target
-// How long a process stands still for one consistent capture of all its threads, seen from inside the process, against
-// the bare system calls that any consistent stop needs. Both in turn in one run, so that a busy neighbour hits both.
+// LINK: mixstack_process_kernel mixstack_process_live mixstack_process_core mixstack_process_self
+// mixstack_process_debugger How long a process stands still for one consistent capture of all its threads, seen from
+// inside the process, against the bare system calls that any consistent stop needs. Both in turn in one run, so that a
+// busy neighbour hits both.
 //   pause_bench [rounds] [threads...]      default: 40 rounds, 2 10 100 500 threads
 #include <sys/resource.h>
 
 #include "pause/gap_target.h"
 #include "pause/stop_floor.h"
-#include "target/live/live_target.h"
+#include "process/live/live_target.h"
 
 namespace {
 
@@ -59,8 +60,8 @@ void print_ratio(const char* what, const Series& ours, const Series& bare) {
 int measure(unsigned threads, std::size_t stack_bytes, int rounds) {
   const GapTarget program(threads, stack_bytes);
   const auto pid = static_cast<std::uint32_t>(program.pid());
-  auto target = mixstack::target::open_live(pid);
-  auto holding = mixstack::target::open_live(pid, {.hold_all = true});
+  auto target = mixstack::process::open_live(pid);
+  auto holding = mixstack::process::open_live(pid, {.hold_all = true});
   if (!target || !holding) return std::printf("cannot open: error %d\n", static_cast<int>(target.error().code)), 1;
   pause_bench::StopFloor floor(program.pid(), 16 << 10);
   Series bare, ours, held, whole, whole_held;

@@ -1,4 +1,4 @@
-// LINK: mixstack_profile
+// LINK: mixstack_features_record
 // What sampling costs a program of two threads that compute: throughput for each second of its processor time, with
 // our samples (registers and 16 KiB of each stack, copied out) and under `perf record -g`, in turn with windows
 // without. And what it costs whoever samples: processor time of all that `mixstack record --mode cpu` does (samples,
@@ -18,10 +18,10 @@
 #include <string>
 #include <vector>
 
-#include "perf/burning_process.h"
-#include "perf/perf_refusal.h"
-#include "perf/perf_sampler.h"
-#include "profile/open_recorder.h"
+#include "features/record/open_recorder.h"
+#include "process/perf/burning_process.h"
+#include "process/perf/perf_refusal.h"
+#include "process/perf/perf_sampler.h"
 #include "support/host_cpu.h"
 
 namespace {
@@ -130,19 +130,19 @@ bool with_us(const test::BurningProcess& process, std::uint32_t hertz, milliseco
 bool with_recorder(const test::BurningProcess& process, std::uint32_t hertz, milliseconds length, Row& row) {
   auto session = Session::open_process(static_cast<std::uint32_t>(process.pid()));
   if (!session) return false;
-  profile::SharedRecording shared;
-  profile::RecorderOptions options;
-  options.want = profile::Want::cpu;
+  record::SharedRecording shared;
+  record::RecorderOptions options;
+  options.want = record::Want::cpu;
   options.hertz = hertz;
   options.may_stop = false;
-  options.stacks.start_ns = profile::monotonic_ns();
+  options.stacks.start_ns = record::monotonic_ns();
   options.stacks.process = shared.recording.process({.pid = static_cast<std::uint32_t>(process.pid())}).value_or(0);
-  auto shared_session = std::make_unique<profile::SharedSession>();
+  auto shared_session = std::make_unique<record::SharedSession>();
   shared_session->session = std::move(*session);
-  auto opened = profile::open_recorder(std::move(shared_session), shared, options);
+  auto opened = record::open_recorder(std::move(shared_session), shared, options);
   if (!opened) return false;
   opened->recorder->warm_up();
-  opened->recorder->start(profile::monotonic_ns());
+  opened->recorder->start(record::monotonic_ns());
   std::this_thread::sleep_for(milliseconds(500));
   const auto samples = [&shared] {
     const std::lock_guard lock(shared.mutex);

@@ -1,12 +1,12 @@
-// LINK: mixstack_report nlohmann_json::nlohmann_json
+// LINK: mixstack_output_report nlohmann_json::nlohmann_json
 // JSON of 500 threads with 100 frames each: ours, written as it is made, against an nlohmann document of the same
 // fields. Prints the time and size of each, and the ratio.
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "report/frame_view.h"
-#include "report/json.h"
+#include "output/report/frame_view.h"
+#include "output/report/json.h"
 #include "support/sample_dump.h"
 
 namespace {

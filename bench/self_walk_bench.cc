@@ -1,4 +1,4 @@
-// LINK: mixstack_self_walk mixstack_unwind t2_library dl
+// LINK: mixstack_engine_self_walk mixstack_engine_unwind t2_library dl
 // Walks of our own stack, 30 calls deep, ours against libunwind's unw_backtrace and glibc's backtrace in the same run.
 //   self_walk_bench [ROUNDS]
 // libunwind is loaded here and not linked: linked, it would replace glibc's backtrace by its own.

@@ -1,7 +1,7 @@
-// LINK: mixstack_session mixstack_target
-// Walk and naming of a stopped .NET process of 256 different mixed stacks, without the stop: ns per frame, cold
-// (nothing read of the process yet) and warm (the same capture again), whole and for addresses alone. Needs the
-// debuggees (tests/debuggees/build).
+// LINK: mixstack_session mixstack_process_kernel mixstack_process_live mixstack_process_core mixstack_process_self
+// mixstack_process_debugger Walk and naming of a stopped .NET process of 256 different mixed stacks, without the stop:
+// ns per frame, cold (nothing read of the process yet) and warm (the same capture again), whole and for addresses
+// alone. Needs the debuggees (tests/debuggees/build).
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -9,11 +9,11 @@
 #include <cstdlib>
 #include <string>
 
-#include "memory/cached_memory.h"
+#include "base/memory/cached_memory.h"
+#include "engine/symbols/symbolizer.h"
+#include "process/live/live_target.h"
 #include "session/capture_walk.h"
 #include "support/dotnet_process.h"
-#include "symbolize/symbolizer.h"
-#include "target/live/live_target.h"
 
 namespace {
 
@@ -39,7 +39,7 @@ Round walk_and_name(session::CaptureWalk& walk, const Capture& capture, std::vec
   for (const ThreadCapture& t : capture.threads) dumps.push_back(walk.walk(t));
   round.walk_ns = ns_since(start);
   start = Clock::now();
-  symbolize::Symbolizer symbolizer(std::move(providers));
+  symbols::Symbolizer symbolizer(std::move(providers));
   for (int i = 0; i <= again; i++) {
     if (i == 1) start = Clock::now();
     if (i <= 1) round.frames = 0;
@@ -71,7 +71,7 @@ void print(const char* what, const Round& r) {
 }
 
 int run(unsigned pid) {
-  auto target = target::open_live(pid);
+  auto target = process::open_live(pid);
   if (!target) return 1;
   auto regions = (*target)->regions();
   if (!regions) return 1;
@@ -85,7 +85,7 @@ int run(unsigned pid) {
   request.roots = worker.prepare_roots();
   auto capture = (*target)->capture(request);
   if (!capture || runtimes.empty()) return 1;
-  symbolize::ElfSymbols elf(worker.modules(), [&](const std::string& p) { return (*target)->open_path(p); });
+  symbols::ElfSymbols elf(worker.modules(), [&](const std::string& p) { return (*target)->open_path(p); });
   session::CaptureWalk walk(*capture, **target, worker, *regions, elf, {}, {});
   const std::vector<NameProvider*> providers{runtimes.front()->names(), &elf};
   print("cold", walk_and_name(walk, *capture, providers));

@@ -1,4 +1,4 @@
-// LINK: mixstack_object dw elf
+// LINK: mixstack_engine_images dw elf
 // Symbols: load and look-up against a plain sorted table and libdw's addrinfo, on libc (with its debug file) and
 // libstdc++. Files are in memory before anything is timed, for every contestant.
 //   symbols_bench [FILE...]
@@ -14,14 +14,14 @@
 #include <string>
 #include <vector>
 
-#include "object/debug_file.h"
-#include "object/file_bytes.h"
-#include "object/range_index.h"
+#include "engine/images/debug_file.h"
+#include "engine/images/file_bytes.h"
+#include "engine/images/range_index.h"
 
 namespace {
 
 using namespace mixstack;
-using namespace mixstack::object;
+using namespace mixstack::images;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kRounds = 21;

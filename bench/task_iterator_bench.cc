@@ -1,4 +1,4 @@
-// LINK: mixstack_bpf
+// LINK: mixstack_process_bpf
 // What looking at threads that wait costs without a stop, and with one: CPU time of this process and its children (the
 // kernel's work for them included) a round, at 10, 100 and 500 threads of which none runs, and of which all run between
 // two rounds. The peer is the ptrace stop of the same threads in the same run, with the same bytes of each stack.
@@ -16,15 +16,15 @@
 #include <cstdlib>
 #include <string>
 
-#include "bpf/bpf_refusal.h"
-#include "bpf/task_iterator.h"
-#include "target/live/live_target.h"
-#include "target/live/test_process.h"
+#include "process/bpf/bpf_refusal.h"
+#include "process/bpf/task_iterator.h"
+#include "process/live/live_target.h"
+#include "process/live/test_process.h"
 
 namespace {
 
 using namespace mixstack;
-using target::test::Shared;
+using process::test::Shared;
 
 constexpr int kRounds = 200;
 constexpr std::uint32_t kStackBytes = 16 << 10;
@@ -84,7 +84,7 @@ bool by_iterator(std::uint32_t pid, int threads, bool they_run) {
 }
 
 void by_ptrace(std::uint32_t pid, int threads) {
-  auto stopped = target::open_live(pid);
+  auto stopped = process::open_live(pid);
   CaptureRequest request;
   request.initial_stack_bytes = kStackBytes;
   request.stack_byte_budget = 0;
@@ -98,10 +98,10 @@ void by_ptrace(std::uint32_t pid, int threads) {
 int main() {
   for (const int threads : {10, 100, 500}) {
     for (const int nap : {-1, 20}) {
-      const target::test::TestProcess process(
+      const process::test::TestProcess process(
           [&](Shared& s) {
             s.go = nap;
-            for (int i = 1; i < threads; i++) target::test::start_thread(wait_on_stack, &s);
+            for (int i = 1; i < threads; i++) process::test::start_thread(wait_on_stack, &s);
             wait_below(s, 12);
           },
           threads);

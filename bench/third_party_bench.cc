@@ -23,11 +23,11 @@
 #include <utility>
 #include <vector>
 
+#include "engine/images/file_bytes.h"
+#include "engine/images/module_map.h"
+#include "engine/unwind/rule_step.h"
 #include "mixstack/session.h"
-#include "object/file_bytes.h"
-#include "object/module_map.h"
-#include "target/memory_map.h"
-#include "unwind/rule_step.h"
+#include "process/kernel/memory_map.h"
 
 namespace {
 
@@ -99,7 +99,7 @@ class Ours {
   explicit Ours(pid_t pid) : pid_(pid) {
     session_ = Session::open_process(static_cast<std::uint32_t>(pid));
     const auto regions = (*session_)->target().regions();
-    modules_ = object::ModuleMap::build(*regions, (*session_)->target().memory(),
+    modules_ = images::ModuleMap::build(*regions, (*session_)->target().memory(),
                                         [this](const Region& r) { return (*session_)->target().open_file(r); });
     std::vector<unwind::NativeModule> list;
     for (ModuleIndex i = 0; i < modules_.modules().size(); i++) {
@@ -137,7 +137,7 @@ class Ours {
  private:
   pid_t pid_;
   Result<std::unique_ptr<Session>> session_ = fail(ErrorCode::internal);
-  object::ModuleMap modules_;
+  images::ModuleMap modules_;
   unwind::RuleStepper stepper_{Arch::x86_64};
   std::vector<std::byte> stack_ = std::vector<std::byte>(kStackBytes);
 };

@@ -1,4 +1,4 @@
-// LINK: mixstack_unwind dw elf unwind-x86_64 unwind
+// LINK: mixstack_engine_unwind dw elf unwind-x86_64 unwind
 // Native steps on copied stacks of T2, ours against libdw and libunwind in the same run, plus the first walk of a fresh
 // process.
 //   unwind_bench [ROUNDS]

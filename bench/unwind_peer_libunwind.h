@@ -40,8 +40,8 @@ class LibunwindWalker final : public Walker {
 
  private:
   struct Module {
-    std::shared_ptr<const mixstack::object::ElfImage> image;
-    mixstack::object::Section header;
+    std::shared_ptr<const mixstack::images::ElfImage> image;
+    mixstack::images::Section header;
     std::uint32_t count = 0;
   };
   const Module& open(const t2::FileModule& m) {

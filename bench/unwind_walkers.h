@@ -1,16 +1,16 @@
 // Our walkers: RuleStepper in its modes.
 #pragma once
 
-#include "object/file_bytes.h"
-#include "unwind/rule_step.h"
+#include "engine/images/file_bytes.h"
+#include "engine/unwind/rule_step.h"
 #include "unwind_snapshots.h"
 
 namespace bench {
 
-inline std::shared_ptr<const mixstack::object::ElfImage> open_image(const std::string& path) {
-  auto file = mixstack::object::open_file_bytes(path);
+inline std::shared_ptr<const mixstack::images::ElfImage> open_image(const std::string& path) {
+  auto file = mixstack::images::open_file_bytes(path);
   if (!file) return nullptr;
-  auto image = mixstack::object::ElfImage::from_file(*file);
+  auto image = mixstack::images::ElfImage::from_file(*file);
   return image ? *image : nullptr;
 }
 

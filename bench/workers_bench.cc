@@ -1,6 +1,7 @@
-// LINK: mixstack_session mixstack_target
-// Ten workers that walk captures of one .NET process at the same time, each on a thread of its own, against one that
-// does the same work alone: walks per second, as a ratio. Needs the debuggees (tests/debuggees/build).
+// LINK: mixstack_session mixstack_process_kernel mixstack_process_live mixstack_process_core mixstack_process_self
+// mixstack_process_debugger Ten workers that walk captures of one .NET process at the same time, each on a thread of
+// its own, against one that does the same work alone: walks per second, as a ratio. Needs the debuggees
+// (tests/debuggees/build).
 //   workers_bench [WORKERS]
 #include <algorithm>
 #include <atomic>
@@ -13,12 +14,12 @@
 #include <thread>
 #include <vector>
 
+#include "engine/symbols/symbolizer.h"
+#include "process/live/live_target.h"
 #include "session/capture_walk.h"
 #include "session/process_facts.h"
 #include "session/worker.h"
 #include "support/dotnet_process.h"
-#include "symbolize/symbolizer.h"
-#include "target/live/live_target.h"
 
 namespace {
 
@@ -37,7 +38,7 @@ struct Shared {
 /// Walks all threads of a capture once, and from the begin on again and again. Answers frames.
 std::size_t work(const Shared& shared, Capture& capture, std::barrier<>& begin, const std::atomic<bool>& is_over) {
   session::Worker worker({shared.target, {}, shared.tables, {ManagedProvider::descriptor, {}, {}}}, shared.facts);
-  symbolize::ElfSymbols elf(worker.modules(), [&](const std::string& p) { return shared.target.open_path(p); });
+  symbols::ElfSymbols elf(worker.modules(), [&](const std::string& p) { return shared.target.open_path(p); });
   session::CaptureWalk walk(capture, shared.target, worker, shared.regions, elf, {}, {});
   std::size_t frames = 0;
   for (const ThreadCapture& t : capture.threads) (void)walk.walk(t, UINT32_MAX);
@@ -64,7 +65,7 @@ double rate(const Shared& shared, std::span<Capture> captures) {
 }
 
 int run(unsigned pid, std::size_t count) {
-  auto target = target::open_live(pid);
+  auto target = process::open_live(pid);
   if (!target) return 1;
   auto regions = (*target)->regions();
   if (!regions) return 1;

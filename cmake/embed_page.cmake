@@ -1,5 +1,5 @@
 # cmake -DWEB=DIR -DPAGE=page.html -DSCRIPTS=a.js,b.js -DSTYLES=a.css -DFUNCTION=NAME -DOUTPUT=FILE -P embed_page.cmake: a
-# page as a C++ file with a function of that name (report/page_template.h).
+# page as a C++ file with a function of that name (output/report/page_template.h).
 # Text in, text out: the same on every machine and for every CPU.
 cmake_minimum_required(VERSION 3.25)
 
@@ -56,7 +56,7 @@ foreach(part html style script)
   literal("${${part}}" ${part})
 endforeach()
 file(WRITE "${OUTPUT}" "// Made by cmake/embed_page.cmake from web/.
-#include \"report/page_template.h\"
+#include \"output/report/page_template.h\"
 
 namespace mixstack::report {
 

@@ -1,6 +1,6 @@
-# The libraries that are shipped, from the libraries of the layers (all position independent):
+# The libraries that are shipped, from the libraries of the rooms (all position independent):
 #   libmixstack.a, libmixstack.so.0                           the engine, the reports and the C interface
-#   libstackwalker-mixstack.a, libstackwalker-mixstack.so.0   the StackwalkerAPI over it, where src/stackwalker is built
+#   libstackwalker-mixstack.a, libstackwalker-mixstack.so.0   the StackwalkerAPI over it, where src/frontends/stackwalker is built
 # Consumers see mixstack::mixstack, which is one of the two; MIXSTACK_SHARED decides within this build.
 include(GNUInstallDirs)
 include(${PROJECT_SOURCE_DIR}/cmake/demanglers.cmake)
@@ -8,17 +8,20 @@ if(MIXSTACK_SANITIZE)
   return() # programs of other compilers' runtimes are no consumers
 endif()
 
-set(layers)
-foreach(layer fmt base fetch_link model arch memory walk_core object unwind target pack walk self_walk symbolize symbolize_dwarf symbol_files dotnet_contracts dotnet_gcinfo dotnet_code dotnet_names dotnet_heap dotnet_async dotnet_waits
-              dotnet_backend_dac dotnet_runtime session report capi)
-  if(TARGET mixstack_${layer})
-    get_target_property(type mixstack_${layer} TYPE)
+set(rooms)
+foreach(room fmt base_system helpers_fetch_protocol dotnet_bcl base_words base_arch base_memory engine_walk_core
+             engine_images engine_unwind engine_walk engine_self_walk engine_symbols engine_dwarf engine_symbol_files process_kernel
+             process_live process_core process_self process_debugger process_pack dotnet_gcinfo dotnet_contracts dotnet_code
+             dotnet_names dotnet_heap dotnet_async dotnet_waits dotnet_dac dotnet_runtime session output_report
+             frontends_c)
+  if(TARGET mixstack_${room})
+    get_target_property(type mixstack_${room} TYPE)
     if(type STREQUAL STATIC_LIBRARY)
-      list(APPEND layers $<TARGET_OBJECTS:mixstack_${layer}>)
+      list(APPEND rooms $<TARGET_OBJECTS:mixstack_${room}>)
     endif()
   endif()
 endforeach()
-list(APPEND layers ${MIXSTACK_DEMANGLERS})
+list(APPEND rooms ${MIXSTACK_DEMANGLERS})
 # By their linkers' names, so that the exported targets hold no path of this machine.
 set(MIXSTACK_SYSTEM_LIBRARIES dw elf lzma z zstd lz4)
 
@@ -53,12 +56,12 @@ function(mixstack_shipped name output map)
 endfunction()
 
 # The names of the targets inside: `mixstack` is the command.
-mixstack_shipped(mixstack mixstack mixstack.map ${layers})
+mixstack_shipped(mixstack mixstack mixstack.map ${rooms})
 set(MIXSTACK_SHIPPED mixstack_static mixstack_shared)
-if(TARGET mixstack_stackwalker)
+if(TARGET mixstack_frontends_stackwalker)
   # The shared one holds the engine, too, hidden: what it uses of it is no interface of libmixstack.so. Of two archives
   # the linker takes each object once.
-  mixstack_shipped(stackwalker stackwalker-mixstack stackwalker.map $<TARGET_OBJECTS:mixstack_stackwalker> ${layers})
+  mixstack_shipped(stackwalker stackwalker-mixstack stackwalker.map $<TARGET_OBJECTS:mixstack_frontends_stackwalker> ${rooms})
   foreach(kind static shared)
     # Programs to the manual write #include "walker.h".
     target_include_directories(stackwalker_${kind} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include/stackwalker>
@@ -70,13 +73,13 @@ add_custom_target(libraries DEPENDS ${MIXSTACK_SHIPPED})
 
 # For programs that bring their libraries along (the NuGet package): the C interface alone, and nothing needed of the
 # system but glibc. Without libdw, whose archive is not position independent: native frames have no lines.
-add_library(mixstack_no_lines OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/src/symbolize/dwarf/absent/line_child.cc
-  ${PROJECT_SOURCE_DIR}/src/symbolize/dwarf/dwarf_symbols.cc)
+add_library(mixstack_no_lines OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/src/engine/dwarf/absent/line_child.cc
+  ${PROJECT_SOURCE_DIR}/src/engine/dwarf/dwarf_symbols.cc)
 set_target_properties(mixstack_no_lines PROPERTIES POSITION_INDEPENDENT_CODE ON)
 target_include_directories(mixstack_no_lines PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(mixstack_no_lines PRIVATE mixstack_warnings tl::expected)
-set(standalone ${layers})
-list(REMOVE_ITEM standalone $<TARGET_OBJECTS:mixstack_symbolize_dwarf>)
+set(standalone ${rooms})
+list(REMOVE_ITEM standalone $<TARGET_OBJECTS:mixstack_engine_dwarf>)
 add_library(mixstack_standalone SHARED EXCLUDE_FROM_ALL ${standalone} $<TARGET_OBJECTS:mixstack_no_lines>)
 set_target_properties(mixstack_standalone PROPERTIES
   OUTPUT_NAME mixstack LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/standalone

@@ -1,4 +1,4 @@
-# Programs that say on their first line what they link: `// LINK: mixstack_unwind dw elf`.
+# Programs that say on their first line what they link: `// LINK: mixstack_engine_unwind dw elf`.
 # mixstack_linked_programs(OUT pattern): one executable per matching file of this folder, named after the file.
 function(mixstack_linked_programs out pattern)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${pattern})

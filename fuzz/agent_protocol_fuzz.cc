@@ -1,4 +1,4 @@
-// LINK: mixstack_agent mixstack_agent_client
+// LINK: mixstack_agent_in_process mixstack_agent_client
 // What the command and the agent may send each other: any bytes as each message, and as a whole recording.
 #include <cstddef>
 #include <cstdint>
@@ -6,10 +6,10 @@
 #include <span>
 #include <string_view>
 
-#include "agent/options.h"
-#include "agent_client/recorded.h"
-#include "agent_link/protocol.h"
-#include "report/profile_report.h"
+#include "agent/client/recorded.h"
+#include "agent/in_process/options.h"
+#include "agent/protocol/protocol.h"
+#include "output/report/profile_report.h"
 
 namespace {
 

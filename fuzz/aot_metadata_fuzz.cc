@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "base/memory/buffer_memory.h"
 #include "dotnet/names/aot_methods.h"
-#include "memory/buffer_memory.h"
 
 using namespace mixstack;
 using namespace mixstack::dotnet;

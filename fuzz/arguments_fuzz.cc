@@ -1,4 +1,4 @@
-// LINK: mixstack_cli
+// LINK: mixstack_frontends_cli
 // Any command line: words apart by line breaks or NULs. What parse_arguments promises must hold of every answer, and
 // the program must say something and end with a documented exit code where no process or core is there.
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "base/scoped_fd.h"
-#include "cli/arguments.h"
-#include "cli/program.h"
+#include "base/system/scoped_fd.h"
+#include "frontends/cli/arguments.h"
+#include "frontends/cli/program.h"
 
 namespace {
 

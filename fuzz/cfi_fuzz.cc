@@ -1,11 +1,11 @@
-// LINK: mixstack_unwind
+// LINK: mixstack_engine_unwind
 // .eh_frame, .eh_frame_hdr and .debug_frame of any content. Beyond not crashing: what the compiled table says must be
 // what executing the FDE says, and a step must be what apply does.
 #include <array>
 #include <cstdlib>
 #include <vector>
 
-#include "unwind/rule_step.h"
+#include "engine/unwind/rule_step.h"
 
 namespace {
 
@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   base::ByteCursor cursor(std::as_bytes(std::span(data, size)));
   const std::uint8_t flags = cursor.u8();
   const std::uint16_t header_size = cursor.u16();
-  object::UnwindSections sections;
+  images::UnwindSections sections;
   sections.arch = (flags & 1) != 0 ? Arch::aarch64 : Arch::x86_64;
   sections.is_64_bit = (flags & 2) == 0;
   sections.eh_frame_hdr.address = cursor.u64();

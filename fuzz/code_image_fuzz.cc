@@ -1,4 +1,4 @@
-// LINK: mixstack_agent
+// LINK: mixstack_agent_in_process
 // What the agent reads of its own process and does not trust: images of precompiled code, what lies in front of jitted
 // code, the runtime's description of that. Byte 0 chooses CPU and reader, bytes 1 and 2 a place; the rest is memory.
 #include <cstdint>
@@ -6,10 +6,10 @@
 #include <memory>
 #include <string_view>
 
-#include "agent/code_header.h"
-#include "agent/image_list.h"
-#include "agent/managed_code.h"
-#include "memory/buffer_memory.h"
+#include "agent/in_process/code_header.h"
+#include "agent/in_process/image_list.h"
+#include "agent/in_process/managed_code.h"
+#include "base/memory/buffer_memory.h"
 
 namespace {
 

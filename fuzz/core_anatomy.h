@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "core_overlay.h"
+#include "process/core/core_file.h"
+#include "process/core/core_notes.h"
+#include "process/core/core_target.h"
 #include "session/process_session.h"
-#include "target/core/core_file.h"
-#include "target/core/core_notes.h"
-#include "target/core/core_target.h"
 
 namespace mixstack::fuzz {
 
@@ -71,7 +71,7 @@ struct CoreAnatomy {
   std::vector<std::uint64_t> pointers;          ///< words in those that point into the core
   std::vector<std::uint64_t> scalars;           ///< words in those that are neither pointer nor zero
   AddressRange json;                            ///< the runtime's own description
-  std::vector<target::CoreSegment> segments;
+  std::vector<process::CoreSegment> segments;
 };
 
 class CoreAnatomist {
@@ -82,9 +82,9 @@ class CoreAnatomist {
   [[nodiscard]] CoreAnatomy study(const std::vector<std::string>& sysroots, const DumpOptions& dump = {}) {
     out_.headers = core_.word(32);
     out_.header_count = core_.word(56) & 0xffff;
-    auto bytes = target::CoreBytes::open(core_.path());
+    auto bytes = process::CoreBytes::open(core_.path());
     if (!bytes) return out_;
-    const auto file = target::CoreFile::read(std::move(*bytes));
+    const auto file = process::CoreFile::read(std::move(*bytes));
     if (!file) return out_;
     out_.segments = file->segments();
     find_notes(*file);
@@ -103,31 +103,31 @@ class CoreAnatomist {
     return s->file_offset + (address - s->range.begin);
   }
 
-  void find_notes(const target::CoreFile& file) {
+  void find_notes(const process::CoreFile& file) {
     for (std::uint64_t i = 0; i < out_.header_count; i++) {
       const std::uint64_t at = out_.headers + i * 56;
       if ((core_.word(at) & 0xffffffff) == 4)
         out_.notes.push_back({core_.word(at + 8), core_.word(at + 8) + core_.word(at + 32)});
     }
     if (out_.notes.empty()) return;
-    (void)target::for_each_note(file.notes(), [&](const target::CoreNote& note) {
+    (void)process::for_each_note(file.notes(), [&](const process::CoreNote& note) {
       if (note.type == 1 && note.owner == "CORE")
         out_.thread_notes.push_back(out_.notes.front().begin +
                                     static_cast<std::uint64_t>(note.bytes.data() - file.notes().data()) + 112);
     });
-    for (const auto& thread : target::read_core_notes(file.notes(), file.arch()).threads)
+    for (const auto& thread : process::read_core_notes(file.notes(), file.arch()).threads)
       if (thread.registers)
         if (const auto at = offset_of(thread.registers->registers.sp())) out_.stacks.push_back(*at);
   }
 
   [[nodiscard]] std::set<Address> pages_read(const std::vector<std::string>& sysroots, const DumpOptions& dump) const {
     std::set<Address> pages;
-    auto bytes = target::CoreBytes::open(core_.path());
+    auto bytes = process::CoreBytes::open(core_.path());
     if (!bytes) return pages;
-    target::FileFinderOptions files;
+    process::FileFinderOptions files;
     files.sysroots = sysroots;
     files.use_own_files = false;
-    auto target = target::open_core(std::move(*bytes), std::move(files));
+    auto target = process::open_core(std::move(*bytes), std::move(files));
     if (!target) return pages;
     auto session = session::ProcessSession::open(std::make_unique<RecordingTarget>(std::move(*target), pages));
     if (session) (void)(*session)->dump(dump);

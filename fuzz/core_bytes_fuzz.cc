@@ -1,6 +1,6 @@
-// LINK: mixstack_target
-// A compressed core: four decoders, frames and padding between them, the sparse file they are unpacked to; read as a
-// file and from a pipe, which must come to the same.
+// LINK: mixstack_process_kernel mixstack_process_live mixstack_process_core mixstack_process_self
+// mixstack_process_debugger A compressed core: four decoders, frames and padding between them, the sparse file they are
+// unpacked to; read as a file and from a pipe, which must come to the same.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,12 +8,12 @@
 #include <cstdlib>
 #include <vector>
 
-#include "target/core/core_bytes.h"
+#include "process/core/core_bytes.h"
 
 namespace {
 
 using namespace mixstack;
-using namespace mixstack::target;
+using namespace mixstack::process;
 
 constexpr std::uint64_t kLimit = 2 << 20;
 constexpr std::size_t kPipe = 32 << 10;  // less than any pipe holds

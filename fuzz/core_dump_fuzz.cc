@@ -1,4 +1,4 @@
-// LINK: mixstack_report mixstack_session
+// LINK: mixstack_output_report mixstack_session
 // LIMITS: -timeout=60 -rss_limit_mb=512 -max_len=700 -len_control=0 -entropic=0
 // SECONDS: 75
 // NEEDS: scripts/fuzz_cores
@@ -14,8 +14,8 @@
 #include <filesystem>
 
 #include "core_patches.h"
-#include "report/json.h"
-#include "report/text.h"
+#include "output/report/json.h"
+#include "output/report/text.h"
 
 namespace {
 

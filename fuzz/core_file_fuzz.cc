@@ -1,18 +1,18 @@
-// LINK: mixstack_target
-// A core's headers, segments, regions, memory and capture, with no other file at hand.
+// LINK: mixstack_process_kernel mixstack_process_live mixstack_process_core mixstack_process_self
+// mixstack_process_debugger A core's headers, segments, regions, memory and capture, with no other file at hand.
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <vector>
 
-#include "target/core/core_target.h"
-#include "target/core/dumped_memory.h"
+#include "process/core/core_target.h"
+#include "process/core/dumped_memory.h"
 
 namespace {
 
 using namespace mixstack;
-using namespace mixstack::target;
+using namespace mixstack::process;
 
 /// One file in memory, filled anew for each input.
 class MemoryFile {

@@ -1,14 +1,15 @@
-// LINK: mixstack_target
-// The notes of a core and the memory map made of them. The first byte says which CPU they are of.
+// LINK: mixstack_process_kernel mixstack_process_live mixstack_process_core mixstack_process_self
+// mixstack_process_debugger The notes of a core and the memory map made of them. The first byte says which CPU they are
+// of.
 #include <cstdlib>
 
-#include "target/core/core_notes.h"
-#include "target/core/core_regions.h"
+#include "process/core/core_notes.h"
+#include "process/core/core_regions.h"
 
 namespace {
 
 using namespace mixstack;
-using namespace mixstack::target;
+using namespace mixstack::process;
 
 void check(const CoreNotes& notes, std::size_t size) {
   // Nothing is made up: each thing takes its share of the bytes.

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/scoped_fd.h"
+#include "base/system/scoped_fd.h"
 
 namespace mixstack::fuzz {
 

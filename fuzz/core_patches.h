@@ -1,7 +1,7 @@
 // A fuzzer's bytes as a list of damages to a core.
 #pragma once
 
-#include "base/byte_cursor.h"
+#include "base/system/byte_cursor.h"
 #include "core_anatomy.h"
 
 namespace mixstack::fuzz {

@@ -1,12 +1,12 @@
-// LINK: mixstack_dotnet_backend_dac
+// LINK: mixstack_dotnet_dac
 // What a helper (that is, a hostile DAC) may send, and what a helper may be sent.
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "dotnet/backend_dac/dac_checkpoints.h"
-#include "dotnet/backend_dac/dac_file.h"
-#include "dotnet/backend_dac/protocol.h"
+#include "dotnet/dac/dac_checkpoints.h"
+#include "dotnet/dac/dac_file.h"
+#include "dotnet/dac/protocol.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace mixstack::dotnet::dac;

@@ -1,4 +1,4 @@
-// LINK: mixstack_object lzma z
+// LINK: mixstack_engine_images lzma z
 // Where the symbols of a stripped image are looked for and what is believed of what lies there: an image with a debug
 // link, a build id and MiniDebugInfo, made of the input or of parts of it, and a machine whose files are the rest of
 // the input. Checksums and compression are made right where the first byte says so, so that what lies behind is read.
@@ -10,14 +10,14 @@
 #include <cstdlib>
 #include <vector>
 
-#include "base/byte_cursor.h"
-#include "object/debug_file.h"
-#include "object/file_bytes.h"
+#include "base/system/byte_cursor.h"
+#include "engine/images/debug_file.h"
+#include "engine/images/file_bytes.h"
 
 namespace {
 
 using namespace mixstack;
-using namespace mixstack::object;
+using namespace mixstack::images;
 using Bytes = std::vector<std::byte>;
 
 constexpr std::size_t kMaxInput = 256 << 10;

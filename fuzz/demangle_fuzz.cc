@@ -1,12 +1,12 @@
-// LINK: mixstack_symbolize
+// LINK: mixstack_engine_symbols
 // Linker symbols of a hostile image: bounded text, fit for terminals.
 #include <cstdint>
 #include <cstdlib>
 
-#include "symbolize/demangle.h"
+#include "engine/symbols/demangle.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace mixstack::symbolize;
+  using namespace mixstack::symbols;
   const std::string_view name(reinterpret_cast<const char*>(data), size);
   const auto text = printable(demangle(name));
   if (text.size() > kMaxDemangled) std::abort();

@@ -6,8 +6,8 @@
 #include <span>
 #include <string_view>
 
-#include "agent_client/diagnostics.h"
-#include "agent_client/target_place.h"
+#include "agent/client/diagnostics.h"
+#include "agent/client/target_place.h"
 
 namespace {
 

@@ -1,21 +1,21 @@
-// LINK: mixstack_unwind
+// LINK: mixstack_engine_unwind
 // Everything that reads an ELF or PE image: headers, notes, sections, compressed ones, symbols, MiniDebugInfo, PLTs,
 // dynamic symbols, unwind sections; from a file, from memory, as a mapped module.
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
 
-#include "memory/buffer_memory.h"
-#include "object/debug_file.h"
-#include "object/file_bytes.h"
-#include "object/module_map.h"
-#include "object/pe_image.h"
-#include "unwind/prologue/code_functions.h"
+#include "base/memory/buffer_memory.h"
+#include "engine/images/debug_file.h"
+#include "engine/images/file_bytes.h"
+#include "engine/images/module_map.h"
+#include "engine/images/pe_image.h"
+#include "engine/unwind/prologue/code_functions.h"
 
 namespace {
 
 using namespace mixstack;
-using namespace mixstack::object;
+using namespace mixstack::images;
 
 constexpr Address kBase = 0x400000;
 

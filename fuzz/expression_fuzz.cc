@@ -1,9 +1,9 @@
-// LINK: mixstack_unwind
+// LINK: mixstack_engine_unwind
 // DWARF expressions of any content, with registers and memory to work on: bounded, and never outside the bytes given.
 #include <array>
 
-#include "base/byte_cursor.h"
-#include "unwind/expression.h"
+#include "base/system/byte_cursor.h"
+#include "engine/unwind/expression.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace mixstack;  // NOLINT

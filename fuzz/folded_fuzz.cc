@@ -1,11 +1,11 @@
-// LINK: mixstack_formats
+// LINK: mixstack_output_formats
 // Folded stacks of other profilers: what is read of them is written as stacks with the same sum.
 #include <cstdint>
 #include <cstdlib>
 
-#include "formats/difference.h"
-#include "formats/folded.h"
-#include "formats/folded_reader.h"
+#include "output/formats/difference.h"
+#include "output/formats/folded.h"
+#include "output/formats/folded_reader.h"
 
 using namespace mixstack;
 using namespace mixstack::formats;

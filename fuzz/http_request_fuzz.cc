@@ -1,12 +1,12 @@
-// LINK: mixstack_serve
+// LINK: mixstack_output_serve
 // Whatever a client sends to the page server: heads, and what the site answers to those that are requests.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
-#include "serve/http_request.h"
-#include "serve/page_site.h"
+#include "output/serve/http_request.h"
+#include "output/serve/page_site.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-// LINK: mixstack_unwind capstone
+// LINK: mixstack_engine_unwind capstone
 // The decoders of prologue analysis against capstone: byte 0 chooses the CPU, the rest is code, one instruction after
 // another. What both can decode must be of the same kind, with the same registers, places and targets.
 #include <capstone/capstone.h>
@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "engine/unwind/prologue/decoder.h"
 #include "mixstack/registers.h"
-#include "unwind/prologue/decoder.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-// LINK: mixstack_unwind
+// LINK: mixstack_engine_unwind
 // An image that a program registered for debuggers, as its bytes are: what it says of code lies in its code, and
 // unwinding by it ends.
 #include <cstdint>
@@ -6,9 +6,9 @@
 #include <cstring>
 #include <vector>
 
-#include "memory/buffer_memory.h"
-#include "object/jit_images.h"
-#include "unwind/unwind_table.h"
+#include "base/memory/buffer_memory.h"
+#include "engine/images/jit_images.h"
+#include "engine/unwind/unwind_table.h"
 
 using namespace mixstack;
 
@@ -26,8 +26,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   memory.add(kEntry, std::as_bytes(std::span(entry)));
   memory.add(kImage, std::as_bytes(std::span(data, size)));
   const std::vector<Address> lists{kDescriptor};
-  const auto images = object::JitImages::read(memory, lists, Arch::x86_64, nullptr, {});
-  if (object::JitImages::read(memory, lists, Arch::x86_64, images.get(), {})->images().size() !=
+  const auto images = images::JitImages::read(memory, lists, Arch::x86_64, nullptr, {});
+  if (images::JitImages::read(memory, lists, Arch::x86_64, images.get(), {})->images().size() !=
       images->images().size())
     std::abort();
   for (const auto& image : images->images()) {

@@ -1,10 +1,10 @@
-// LINK: mixstack_agent
+// LINK: mixstack_agent_in_process
 // The agent's map of code against a list of pieces: four bytes are one of add, free, find, find all around.
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
 
-#include "agent/jit_map.h"
+#include "agent/in_process/jit_map.h"
 
 namespace {
 

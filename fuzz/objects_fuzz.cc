@@ -1,4 +1,4 @@
-// LINK: mixstack_report mixstack_why mixstack_session
+// LINK: mixstack_output_report mixstack_features_why mixstack_session
 // LIMITS: -timeout=60 -rss_limit_mb=1024 -max_len=700 -len_control=0 -entropic=0
 // SECONDS: 60
 // NEEDS: scripts/fuzz_cores --heap
@@ -13,9 +13,9 @@
 #include <filesystem>
 
 #include "core_patches.h"
-#include "report/text_async.h"
-#include "report/why.h"
-#include "why/judge.h"
+#include "features/why/judge.h"
+#include "output/report/text_async.h"
+#include "output/report/why.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-// LINK: mixstack_pack
+// LINK: mixstack_process_pack
 // A pack's archive and manifest, and the core that is found in it; checksums of tar headers are mended, so that what is
 // behind them is reached.
 #include <sys/mman.h>
@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <vector>
 
-#include "pack/manifest.h"
-#include "pack/pack_reader.h"
-#include "pack/tar_header.h"
-#include "target/core/core_target.h"
+#include "process/core/core_target.h"
+#include "process/pack/manifest.h"
+#include "process/pack/pack_reader.h"
+#include "process/pack/tar_header.h"
 
 namespace {
 
@@ -27,11 +27,11 @@ void mend(std::span<std::byte> header) {
   header[kChecksum + 6] = std::byte{0};
 }
 
-std::shared_ptr<const target::CoreBytes> hold(std::span<const std::byte> bytes) {
+std::shared_ptr<const process::CoreBytes> hold(std::span<const std::byte> bytes) {
   base::ScopedFd fd(::memfd_create("pack", MFD_CLOEXEC));
   if (::write(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) std::abort();
-  auto opened = target::CoreBytes::from_fd(std::move(fd), "pack", {});
-  return opened ? std::shared_ptr<const target::CoreBytes>(std::move(*opened)) : nullptr;
+  auto opened = process::CoreBytes::from_fd(std::move(fd), "pack", {});
+  return opened ? std::shared_ptr<const process::CoreBytes>(std::move(*opened)) : nullptr;
 }
 
 }  // namespace
@@ -50,9 +50,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (opened->core->size() > size) std::abort();
   for (const char* path : {"/a", "/lib/libc.so.6", "/../a", ""})
     if (const auto file = opened->files(path); file && (*file)->size() > size) std::abort();
-  target::FileFinderOptions files;
+  process::FileFinderOptions files;
   files.use_own_files = false;
   files.packed = opened->files;
-  if (auto core = target::open_core(opened->core, files)) (void)(*core)->capture({});
+  if (auto core = process::open_core(opened->core, files)) (void)(*core)->capture({});
   return 0;
 }

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/memory/buffer_memory.h"
 #include "dotnet/code/il_map.h"
 #include "dotnet/code/native_array.h"
 #include "dotnet/names/pdb_finder.h"
-#include "memory/buffer_memory.h"
 
 using namespace mixstack;
 using namespace mixstack::dotnet;
@@ -29,9 +29,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const NativeArray array(memory, {kAt, kAt + size});
   for (std::uint32_t i = 0; i < 40; i++)
     if (const auto element = array.at(i)) (void)array.number_at(*element);
-  for (const auto layout : {object::PeLayout::flat, object::PeLayout::mapped}) {
+  for (const auto layout : {images::PeLayout::flat, images::PeLayout::mapped}) {
     names::PdbLookup lookup;
-    if (const auto image = object::PeImage::from_bytes(bytes, layout))
+    if (const auto image = images::PeImage::from_bytes(bytes, layout))
       (void)names::find_pdb(*image, "", nullptr, nullptr, lookup);
   }
   return 0;

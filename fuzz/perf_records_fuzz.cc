@@ -1,4 +1,4 @@
-// LINK: mixstack_perf
+// LINK: mixstack_process_perf
 // Any bytes as a ring of perf events: where records begin, and what each of them says.
 #include <cstddef>
 #include <cstdint>
@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "perf/kernel_files.h"
-#include "perf/perf_record.h"
-#include "perf/record_window.h"
-#include "perf/sample_registers.h"
+#include "process/perf/kernel_files.h"
+#include "process/perf/perf_record.h"
+#include "process/perf/record_window.h"
+#include "process/perf/sample_registers.h"
 
 namespace {
 

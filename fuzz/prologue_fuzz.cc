@@ -1,15 +1,15 @@
-// LINK: mixstack_unwind
+// LINK: mixstack_engine_unwind
 // Foreign machine code under prologue analysis, the call-site decoders and the frame-pointer check: byte 0 chooses the
 // CPU and whether the pc is a return address, bytes 1 and 2 the pc's offset; the rest is code.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
-#include "arch/call_site.h"
-#include "arch/task_end.h"
-#include "unwind/frame_pointer.h"
-#include "unwind/prologue/method_frame.h"
-#include "unwind/prologue/prologue.h"
+#include "base/arch/call_site.h"
+#include "base/arch/task_end.h"
+#include "engine/unwind/frame_pointer.h"
+#include "engine/unwind/prologue/method_frame.h"
+#include "engine/unwind/prologue/prologue.h"
 
 namespace {
 

@@ -1,11 +1,11 @@
-// LINK: mixstack_push
+// LINK: mixstack_output_push
 // Files of the spool: what is read of them is what would have been written, and leads to a URL and nothing else.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
-#include "push/spool_entry.h"
+#include "output/push/spool_entry.h"
 
 using namespace mixstack::push;
 

@@ -1,12 +1,12 @@
-// LINK: mixstack_push
+// LINK: mixstack_output_push
 // What people type for --push and put into header files, and what an OTLP server answers.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
-#include "formats/otlp.h"
-#include "push/push_target.h"
+#include "output/formats/otlp.h"
+#include "output/push/push_target.h"
 
 using namespace mixstack::push;
 

@@ -1,4 +1,4 @@
-// LINK: mixstack_formats mixstack_renaming
+// LINK: mixstack_output_formats mixstack_features_renaming
 // A raw recording: what is read of it can be written and is read again as the same, every format can show it, and it
 // can be named later, with inlined functions or without. Sums of checks are made right first, so that changed bytes get
 // past them.
@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "formats/format.h"
-#include "formats/recording_blocks.h"
-#include "formats/recording_file.h"
-#include "renaming/renamed_recording.h"
+#include "features/renaming/renamed_recording.h"
+#include "output/formats/format.h"
+#include "output/formats/recording_blocks.h"
+#include "output/formats/recording_file.h"
 
 namespace {
 

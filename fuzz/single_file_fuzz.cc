@@ -6,17 +6,17 @@
 #include <cstdlib>
 #include <vector>
 
-#include "base/byte_cursor.h"
+#include "base/memory/buffer_memory.h"
+#include "base/system/byte_cursor.h"
 #include "dotnet/code/runtime.h"
-#include "memory/buffer_memory.h"
-#include "object/file_bytes.h"
-#include "object/module_map.h"
-#include "object/pe_image.h"
+#include "engine/images/file_bytes.h"
+#include "engine/images/module_map.h"
+#include "engine/images/pe_image.h"
 
 namespace {
 
 using namespace mixstack;
-using namespace mixstack::object;
+using namespace mixstack::images;
 
 constexpr std::uint64_t kPage = 4096, kMaxMappings = 48;
 

@@ -7,10 +7,10 @@
 #include <map>
 #include <string>
 
-#include "object/file_bytes.h"
+#include "engine/images/file_bytes.h"
+#include "engine/symbol_files/symbol_key.h"
+#include "engine/symbol_files/symbol_path.h"
 #include "session/debian_packages.h"
-#include "symbol_files/symbol_key.h"
-#include "symbol_files/symbol_path.h"
 
 namespace {
 
@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(!place.where.empty() && place.where.size() <= 1024);
     require(place.kind == SymbolPlace::Kind::folder || place.where.starts_with("http"));
   }
-  object::BuildId id;
+  images::BuildId id;
   id.size = static_cast<std::uint8_t>(std::min<std::size_t>(rest.size(), id.bytes.size()));
   std::memcpy(id.bytes.data(), rest.data(), id.size);
   std::array<std::byte, 20> guid{};
@@ -55,10 +55,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(SymbolKey::executable(id, first));
   check(SymbolKey::pdb(guid, first));
 
-  const object::PathOpener open = [&](const std::string& path) -> Result<std::shared_ptr<const FileBytes>> {
+  const images::PathOpener open = [&](const std::string& path) -> Result<std::shared_ptr<const FileBytes>> {
     require(path.starts_with("/var/lib/dpkg/") && path.find("/../") == std::string::npos);
     const auto bytes = std::as_bytes(std::span(text));
-    return object::buffer_file_bytes({bytes.begin(), bytes.end()});
+    return images::buffer_file_bytes({bytes.begin(), bytes.end()});
   };
   for (const auto& [path, package] : session::debian_packages_of({first, "/usr" + first, "/lib/x"}, open))
     require(!package.name.empty() && !package.version.empty());

@@ -1,4 +1,4 @@
-// LINK: mixstack_stackwalker
+// LINK: mixstack_frontends_stackwalker
 // LIMITS: -rss_limit_mb=1024 -max_len=65536
 // The StackwalkerAPI's symbol reader on any file. Its ELF half is ours and is read here. Its debug information is read
 // with libdw, which is not ours and has faults of its own with hostile DWARF: that half is read in a child of bounded
@@ -19,12 +19,12 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "memory/buffer_memory.h"
-#include "object/file_bytes.h"
-#include "object/symbol_table.h"
+#include "base/memory/buffer_memory.h"
+#include "engine/dwarf/dwarf_file.h"
+#include "engine/images/file_bytes.h"
+#include "engine/images/symbol_table.h"
 #include "stackwalker/SymReader.h"
 #include "stackwalker/walker.h"
-#include "symbolize/dwarf/dwarf_file.h"
 
 extern "C" void __asan_on_error();
 
@@ -38,7 +38,7 @@ enum Death { kInLibrary = 40, kInOurCode = 41, kTimeInLibrary = 42, kTimeInOurCo
 
 /// What of this program is mixstack's: the sanitizer's functions are in the same file.
 struct OwnCode {
-  std::shared_ptr<const object::SymbolTable> symbols;
+  std::shared_ptr<const images::SymbolTable> symbols;
   Address bias = 0;
   std::string_view file;
   OwnCode() {
@@ -46,11 +46,11 @@ struct OwnCode {
     if (::dladdr(reinterpret_cast<void*>(&OwnCode::get), &self) == 0) std::abort();
     bias = reinterpret_cast<Address>(self.dli_fbase);
     file = self.dli_fname;
-    auto bytes = object::open_file_bytes("/proc/self/exe");
+    auto bytes = images::open_file_bytes("/proc/self/exe");
     if (!bytes) std::abort();
-    auto image = object::ElfImage::from_file(*bytes);
+    auto image = images::ElfImage::from_file(*bytes);
     if (!image) std::abort();
-    symbols = object::SymbolTable::build({*image, nullptr, nullptr});
+    symbols = images::SymbolTable::build({*image, nullptr, nullptr});
   }
   static OwnCode& get() {
     static OwnCode own;
@@ -98,13 +98,13 @@ void bound_this_child() {
 
 /// All that the API asks of a file with debug information.
 void read_debug_information(std::span<const std::byte> bytes) {
-  auto file = symbolize::DwarfFile::open(object::buffer_file_bytes({bytes.begin(), bytes.end()}));
+  auto file = symbols::DwarfFile::open(images::buffer_file_bytes({bytes.begin(), bytes.end()}));
   if (!file) return;
   Registers registers(Arch::x86_64);
   for (unsigned reg = 0; reg < 17; reg++) registers.set(reg, 0x1000 + reg * 8);
   memory::BufferMemory memory;
   memory.add(0x1000, bytes.first(std::min<std::size_t>(bytes.size(), 4096)));
-  symbolize::DwarfFrame frame;
+  symbols::DwarfFrame frame;
   frame.registers = &registers;
   frame.memory = &memory;
   frame.cfa = 0x1100;
@@ -113,7 +113,7 @@ void read_debug_information(std::span<const std::byte> bytes) {
   vectors.values.resize(16);
   frame.vectors = &vectors;
   // Every address of the file may be where the caller stands; it is its own caller, too.
-  symbolize::DwarfFrame caller = frame;
+  symbols::DwarfFrame caller = frame;
   frame.caller = caller.caller = &caller;
   frame.caller_file = caller.caller_file = file->get();
   std::vector<std::byte> value;
@@ -182,14 +182,14 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, st
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
                                                unsigned seed) {
   const auto bytes = std::as_bytes(std::span(data, size));
-  const auto image = object::ElfImage::from_file(object::buffer_file_bytes({bytes.begin(), bytes.end()}));
-  std::vector<object::Section> debug;
+  const auto image = images::ElfImage::from_file(images::buffer_file_bytes({bytes.begin(), bytes.end()}));
+  std::vector<images::Section> debug;
   if (image && seed % 8 != 0)
     for (const auto& s : (*image)->sections())
       if (s.name.starts_with(".debug") && s.size != 0 && s.offset < size && s.size <= size - s.offset)
         debug.push_back(s);
   if (debug.empty()) return LLVMFuzzerMutate(data, size, max_size);
-  const object::Section& chosen = debug[seed / 8 % debug.size()];
+  const images::Section& chosen = debug[seed / 8 % debug.size()];
   const std::size_t run = std::min<std::size_t>(chosen.size, 1 + seed / 256 % 32);
   std::uint8_t* at = data + chosen.offset + seed / 8192 % (chosen.size - run + 1);
   for (unsigned n = 0; n <= seed % 3; n++) (void)LLVMFuzzerMutate(at, run, run);

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "base/memory/buffer_memory.h"
 #include "dotnet/code/variables.h"
-#include "memory/buffer_memory.h"
 
 using namespace mixstack;
 using namespace mixstack::dotnet;

@@ -1,10 +1,10 @@
-// LINK: mixstack_unwind
+// LINK: mixstack_engine_unwind
 // AMD64 unwind data and code, all foreign: byte 0 and 1 place the pc, byte 2 says return address or not; the rest is an
 // image whose function row names RVA 16 for its record and 0x40.. for its code.
 #include <cstdint>
 #include <cstdlib>
 
-#include "unwind/windows/amd64/rule.h"
+#include "engine/unwind/windows/amd64/rule.h"
 
 namespace {
 

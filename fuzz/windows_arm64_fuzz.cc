@@ -1,11 +1,11 @@
-// LINK: mixstack_unwind
+// LINK: mixstack_engine_unwind
 // ARM64 unwind data, all foreign: bytes 0 and 1 place the pc, byte 2 says return address or not, bytes 3 to 6 are the
 // row's unwind word (packed, forwarded, or taken as the record at RVA 0); the rest is the image.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
-#include "unwind/windows/arm64/rule.h"
+#include "engine/unwind/windows/arm64/rule.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace mixstack::unwind::windows;

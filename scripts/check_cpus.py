@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Code outside of a CPU's own folders names no CPU: what differs stands in src/arch/<cpu>/cpu.h and in twin folders, and
-is reached through src/arch/per_cpu.h.
+"""Code outside of a CPU's own folders names no CPU: what differs stands in src/base/arch/<cpu>/cpu.h and in twin folders, and
+is reached through src/base/arch/per_cpu.h.
 
   check_cpus.py [ROOT]
 
@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-DISPATCH = {"arch/per_cpu.h", "arch/cpu.h"}
+DISPATCH = {"base/arch/per_cpu.h", "base/arch/cpu.h"}
 # What the Windows formats call x86-64 and AArch64.
 OTHER_TWINS = {"amd64", "arm64"}
 COMMENT = re.compile(r"//.*|\"(?:\\.|[^\"\\])*\"")

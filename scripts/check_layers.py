@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares every include line and every USES of CMake with the tables of docs/layers.md.
+"""Compares every include line, every namespace that is named and every USES of CMake with the tables of docs/layers.md.
 
   check_layers.py [ROOT]
 
@@ -9,6 +9,9 @@ import pathlib
 import re
 import sys
 
+COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\\\.|[^"\\\\\n])*"', re.S)
+NAMESPACE = re.compile(r"^namespace mixstack::([\w:]+) \{[ \t]*$", re.M)
+NAMED = re.compile(r"(?<![\w:.>])(?:mixstack::)?((?:[a-z]\w*::)+)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 USES = re.compile(r"mixstack_layer\(\s*(\S+)\s(?:[^()]*?\bUSES\b([^()]*?))?(?:\b(?:LIBS|SKIP)\b[^()]*)?\)", re.S)
 
@@ -24,11 +27,13 @@ class Rules:
     """docs/layers.md."""
 
     def __init__(self, text):
-        folders = table(text, "Folders")
-        self.level = {name: float(level) for name, level, _ in folders}
-        self.may_use = {name: set(uses.split()) for name, _, uses in folders}
+        rooms = table(text, "Rooms")
+        # The level of a room is its row: what it uses stands above it.
+        self.level = {name: row for row, (name, _) in enumerate(rooms)}
+        self.may_use = {name: set(uses.split()) for name, uses in rooms}
         headers = table(text, "Public headers")
-        self.public = {name: float(level) for name, level, _ in headers}
+        self.public = {name: self.level.get(lowest, -1) for name, lowest, _ in headers}
+        self.lowest = {name: lowest for name, lowest, _ in headers}
         self.maker = {name: maker for name, _, maker in headers if maker}
         self.reserved = [(headers.split(), set(only.split())) for headers, only, _ in table(text, "Headers of others")]
 
@@ -37,17 +42,20 @@ class Rules:
         for name, uses in self.may_use.items():
             for used in sorted(uses):
                 if used not in self.level:
-                    yield f"{name} may use {used}, which is no folder"
+                    yield f"{name} may use {used}, which is no room"
                 elif self.level[used] >= self.level[name]:
-                    yield f"{name} (level {self.level[name]:g}) may use {used} (level {self.level[used]:g})"
+                    yield f"{name} may use {used}, which does not stand above it"
+        for header, lowest in self.lowest.items():
+            if lowest not in self.level:
+                yield f"{header} is for {lowest} and up, which is no room"
         for header, maker in self.maker.items():
             if maker not in self.level:
-                yield f"{header} is made by {maker}, which is no folder"
+                yield f"{header} is made by {maker}, which is no room"
             elif self.level[maker] > self.public[header]:
-                yield f"{header} (level {self.public[header]:g}) is made by {maker} (level {self.level[maker]:g})"
+                yield f"{header} is for {self.lowest[header]} and up, and made by {maker}, which stands below it"
 
     def folder_of(self, path):
-        """The folder a file of src/ or an included path belongs to; None: none of the table."""
+        """The room a file of src/ or an included path belongs to; None: none of the table."""
         parts = path.split("/")
         for length in (2, 1):
             name = "/".join(parts[:length])
@@ -56,8 +64,11 @@ class Rules:
         return None
 
     def used_by(self, header):
-        """The folder whose code an include in quotation marks makes use of; None: nobody's."""
-        return self.maker.get(header) if header.startswith("mixstack/") else self.folder_of(header)
+        """The room whose code an include in quotation marks makes use of; None: nobody's."""
+        for contracts, maker in self.maker.items():
+            if header == contracts or contracts.endswith("/") and header.startswith(contracts):
+                return maker
+        return None if header.startswith("mixstack/") else self.folder_of(header)
 
     def check_own(self, folder, linked, header, is_test):
         """What is wrong with an include in quotation marks; None: nothing."""
@@ -66,13 +77,13 @@ class Rules:
             if header not in self.public:
                 return f"{header} is not listed among the public headers"
             if self.public[header] > self.level[folder]:
-                return f"{folder} may not include {header}, a contract of level {self.public[header]:g}"
+                return f"{folder} may not include {header}, a contract for {self.lowest[header]} and up"
             if used is None:
                 return None
         elif header.startswith("support/"):
             return None if is_test else "only tests include support/"
         elif used is None:
-            return f'"{header}" is in no folder of the table'
+            return f'"{header}" is in no room of the table'
         if used == folder:
             return None
         if used not in self.may_use[folder]:
@@ -89,7 +100,7 @@ class Rules:
 
 
 def linked_folders(root):
-    """Per folder the folders its CMakeLists links."""
+    """Per room the rooms its CMakeLists links."""
     linked = {}
     for lists in sorted((root / "src").rglob("CMakeLists.txt")):
         for name, uses in USES.findall(lists.read_text()):
@@ -106,6 +117,50 @@ def includes(root):
         for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
             if found := INCLUDE.match(line):
                 yield inside, number, found.group(1), found.group(2)
+
+
+def without_comments(text):
+    return COMMENT.sub(lambda found: "\n" * found.group(0).count("\n"), text)
+
+
+def declarations(root, rules):
+    """Per namespace below mixstack the rooms that declare it. What public headers declare is everybody's."""
+    rooms = {}
+    for path in sorted((root / "src").rglob("*")):
+        inside = path.relative_to(root / "src").as_posix()
+        if path.suffix in (".h", ".cc", ".inc") and not inside.endswith("_test.cc") and (room := rules.folder_of(inside)):
+            for name in NAMESPACE.findall(path.read_text(errors="replace")):
+                rooms.setdefault(name, set()).add(room)
+    for path in (root / "include").rglob("*.h"):
+        for name in NAMESPACE.findall(path.read_text()):
+            rooms.pop(name, None)
+    return rooms
+
+
+def longest(chain, rooms):
+    """The namespace that the start of a::b::c means, seen from any room; None: none of the list."""
+    parts = chain.split("::")[:-1]
+    for length in range(len(parts), 0, -1):
+        start = "::".join(parts[:length])
+        means = [name for name in rooms if name == start or name.endswith("::" + start)]
+        if means:
+            return min(means, key=len)
+    return None
+
+
+def check_namespaces(root, rules):
+    """What a room reaches through somebody else's include is used by it, too."""
+    rooms = declarations(root, rules)
+    for path in sorted((root / "src").rglob("*")):
+        inside = path.relative_to(root / "src").as_posix()
+        room = rules.folder_of(inside)
+        if path.suffix not in (".h", ".cc", ".inc") or room is None or inside.endswith("_test.cc"):
+            continue
+        for number, line in enumerate(without_comments(path.read_text(errors="replace")).splitlines(), 1):
+            for chain in NAMED.findall(line):
+                name = longest(chain, rooms)
+                if name and room not in rooms[name] and not rooms[name] & rules.may_use[room]:
+                    yield f"src/{inside}:{number}: {room} names {name}, and may not use {' or '.join(sorted(rooms[name]))}"
 
 
 def unused_grants(root, rules):
@@ -125,7 +180,7 @@ def check_files(root, rules, linked):
             continue
         inside = path.relative_to(root / "src").as_posix()
         if rules.folder_of(inside) is None:
-            yield f"src/{inside}:1: in no folder of docs/layers.md"
+            yield f"src/{inside}:1: in no room of docs/layers.md"
     for inside, number, kind, header in includes(root):
         folder, is_test = rules.folder_of(inside), inside.endswith("_test.cc")
         if folder is None:
@@ -162,7 +217,8 @@ def check(root):
             continue
         faults += [f"src/{folder}/CMakeLists.txt: links {used}, which the table does not grant"
                    for used in sorted(uses - rules.may_use[folder])]
-    return faults + list(unused_grants(root, rules)) + list(check_files(root, rules, linked)) + list(check_public(root, rules))
+    return (faults + list(unused_grants(root, rules)) + list(check_files(root, rules, linked)) +
+            list(check_namespaces(root, rules)) + list(check_public(root, rules)))
 
 
 def main():

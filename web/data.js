@@ -1,5 +1,5 @@
 'use strict';
-// A recording as the page gets it: see src/report/page_data.h for the form.
+// A recording as the page gets it: see src/output/report/page_data.h for the form.
 
 const NONE = 0xffffffff;
 

@@ -172,7 +172,7 @@ struct TargetInfo {
 };
 
 /// Bytes of a file-backed image, shared by all that points into it. Bytes once returned never change, whatever happens
-/// to the file, and reading them cannot fault (see object/file_bytes.h).
+/// to the file, and reading them cannot fault (see engine/images/file_bytes.h).
 class FileBytes {
  public:
   virtual ~FileBytes() = default;

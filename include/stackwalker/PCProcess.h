@@ -8,7 +8,7 @@
 
 #include "dyntypes.h"
 
-namespace mixstack::target {
+namespace mixstack::process {
 class DebuggedProcess;
 }
 namespace Dyninst::Stackwalker {
@@ -44,8 +44,8 @@ class Process {
 
  private:
   friend class Dyninst::Stackwalker::WalkerAccess;
-  explicit Process(std::shared_ptr<mixstack::target::DebuggedProcess> process);
-  std::shared_ptr<mixstack::target::DebuggedProcess> process_;
+  explicit Process(std::shared_ptr<mixstack::process::DebuggedProcess> process);
+  std::shared_ptr<mixstack::process::DebuggedProcess> process_;
 };
 
 }  // namespace Dyninst::ProcControlAPI

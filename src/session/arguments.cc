@@ -3,6 +3,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "dotnet/heap/arguments.h"
+
 namespace mixstack::session {
 namespace {
 

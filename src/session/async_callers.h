@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "dotnet/async/async_callers.h"
 #include "dotnet/runtime/managed_runtime.h"
 #include "mixstack/dump.h"
 #include "mixstack/symbolizer.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "arch/call_arguments.h"
+#include "base/arch/call_arguments.h"
 
 namespace mixstack::session {
 

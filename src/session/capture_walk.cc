@@ -4,9 +4,9 @@
 #include <array>
 #include <cstring>
 
-#include "arch/task_end.h"
-#include "symbolize/demangle.h"
-#include "walk/chain_order.h"
+#include "base/arch/task_end.h"
+#include "engine/symbols/demangle.h"
+#include "engine/walk/chain_order.h"
 
 namespace mixstack::session {
 namespace {
@@ -29,7 +29,7 @@ walk::JitImageStepper jit_image_stepper(Worker& worker, std::span<const Region> 
 }
 
 /// Where the runtimes copy their barriers from.
-std::vector<ModuleIndex> runtime_modules(const object::ModuleMap& modules,
+std::vector<ModuleIndex> runtime_modules(const images::ModuleMap& modules,
                                          std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes) {
   std::vector<ModuleIndex> list;
   for (ModuleIndex i = 0; i < modules.modules().size(); i++)
@@ -38,7 +38,7 @@ std::vector<ModuleIndex> runtime_modules(const object::ModuleMap& modules,
   return list;
 }
 
-std::vector<AddressRange> code_of(const object::ModuleMap& modules, const std::vector<ModuleIndex>& list) {
+std::vector<AddressRange> code_of(const images::ModuleMap& modules, const std::vector<ModuleIndex>& list) {
   std::vector<AddressRange> ranges;
   for (const ModuleIndex i : list) {
     const auto& code = modules.modules()[i].executable;
@@ -86,7 +86,7 @@ bool is_in_doubt(const Trace& trace) {
 }  // namespace
 
 CaptureWalk::CaptureWalk(Capture& capture, const Target& target, Worker& worker, std::span<const Region> regions,
-                         symbolize::ElfSymbols& symbols, const StepperChain& users, const WalkOptions& options)
+                         symbols::ElfSymbols& symbols, const StepperChain& users, const WalkOptions& options)
     : capture_(capture),
       entry_point_(target.info().entry_point),
       modules_(worker.modules()),
@@ -253,7 +253,7 @@ ThreadDump CaptureWalk::walk(const ThreadCapture& thread, std::uint32_t most_fra
   ThreadDump dump;
   dump.tid = thread.tid;
   dump.ns_tid = thread.ns_tid;
-  dump.comm = symbolize::printable(thread.comm);
+  dump.comm = symbols::printable(thread.comm);
   dump.kernel_state = thread.kernel_state;
   dump.syscall = thread.syscall;
   dump.captured = thread.captured;

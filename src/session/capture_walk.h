@@ -7,22 +7,22 @@
 #include <string_view>
 #include <vector>
 
-#include "memory/overlay_memory.h"
+#include "base/memory/overlay_memory.h"
+#include "engine/symbols/elf_symbols.h"
+#include "engine/walk/address_walk.h"
+#include "engine/walk/chain_walker.h"
+#include "engine/walk/code_steppers.h"
+#include "engine/walk/copied_code_stepper.h"
+#include "engine/walk/jit_image_stepper.h"
+#include "engine/walk/native_stepper.h"
+#include "engine/walk/newborn_stepper.h"
+#include "engine/walk/undescribed_stepper.h"
+#include "engine/walk/user_stepper.h"
+#include "engine/walk/walk_in_progress.h"
 #include "mixstack/session.h"
 #include "mixstack/stepper_chain.h"
 #include "session/replaced_returns.h"
 #include "session/worker.h"
-#include "symbolize/elf_symbols.h"
-#include "walk/address_walk.h"
-#include "walk/chain_walker.h"
-#include "walk/code_steppers.h"
-#include "walk/copied_code_stepper.h"
-#include "walk/jit_image_stepper.h"
-#include "walk/native_stepper.h"
-#include "walk/newborn_stepper.h"
-#include "walk/undescribed_stepper.h"
-#include "walk/user_stepper.h"
-#include "walk/walk_in_progress.h"
 
 namespace mixstack::session {
 
@@ -32,7 +32,7 @@ class CaptureWalk {
   /// Code and runtime structures that the capture does not hold come from the running target, through the worker's
   /// cache; stacks never do, since they have changed since.
   CaptureWalk(Capture& capture, const Target& target, Worker& worker, std::span<const Region> regions,
-              symbolize::ElfSymbols& symbols, const StepperChain& users, const WalkOptions& options);
+              symbols::ElfSymbols& symbols, const StepperChain& users, const WalkOptions& options);
 
   /// Runtimes and unwind rules know one capture at a time; after another walk was made or bound they are given back.
   void bind();
@@ -112,7 +112,7 @@ class CaptureWalk {
 
   Capture& capture_;
   Address entry_point_;
-  const object::ModuleMap& modules_;
+  const images::ModuleMap& modules_;
   memory::OverlayMemory overlay_;      ///< captured bytes, then the live target
   memory::OverlayMemory only_copied_;  ///< captured bytes, and what cannot have changed since
   std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes_;

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "base/memory/cached_memory.h"
 #include "dotnet/code/stack_walk.h"
 #include "dotnet/runtime/runtime_by_contracts.h"
-#include "memory/cached_memory.h"
+#include "process/live/live_target.h"
 #include "session/capture_walk.h"
 #include "support/dotnet_process.h"
-#include "target/live/live_target.h"
 
 namespace mixstack::session {
 namespace {
@@ -63,7 +63,7 @@ TEST_P(ContractSubset, ContractFramesAreAnOrderedSubsetOfTheMixedWalk) {
   const test::DotnetProcess process(GetParam());
   if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";
   process.stop();
-  auto target = target::open_live(process.pid());
+  auto target = process::open_live(process.pid());
   ASSERT_TRUE(target);
   const auto regions = (*target)->regions();
   ASSERT_TRUE(regions);
@@ -78,7 +78,7 @@ TEST_P(ContractSubset, ContractFramesAreAnOrderedSubsetOfTheMixedWalk) {
   request.roots = worker.prepare_roots();
   auto capture = (*target)->capture(request);
   ASSERT_TRUE(capture);
-  symbolize::ElfSymbols symbols(worker.modules(), [&](const std::string& p) { return (*target)->open_path(p); });
+  symbols::ElfSymbols symbols(worker.modules(), [&](const std::string& p) { return (*target)->open_path(p); });
   CaptureWalk walk(*capture, **target, worker, *regions, symbols, {}, {});
 
   std::size_t managed_frames = 0;

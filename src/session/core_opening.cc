@@ -2,13 +2,13 @@
 
 #include <cerrno>
 
-#include "pack/pack_reader.h"
-#include "target/core/core_target.h"
+#include "process/core/core_target.h"
+#include "process/pack/pack_reader.h"
 
 namespace mixstack::session {
 
-Result<OpenedCore> open_core_target(const CoreOptions& options, target::FileFetcher fetch) {
-  auto opened = target::CoreBytes::open(options.path);
+Result<OpenedCore> open_core_target(const CoreOptions& options, process::FileFetcher fetch) {
+  auto opened = process::CoreBytes::open(options.path);
   // A compressed stream that is damaged is not what `malformed` means here: that the file is no core.
   const auto of_stream = [](const Error& e) {
     return e.code == ErrorCode::malformed ? Error{ErrorCode::io_error, EBADMSG, e.value} : e;
@@ -16,8 +16,8 @@ Result<OpenedCore> open_core_target(const CoreOptions& options, target::FileFetc
   if (!opened) return fail(of_stream(opened.error()));
   OpenedCore core;
   core.bytes = std::move(*opened);
-  target::FileFinderOptions files{options.sysroots,      options.executable, {},
-                                  options.use_own_files, std::move(fetch),   {}};
+  process::FileFinderOptions files{options.sysroots,      options.executable, {},
+                                   options.use_own_files, std::move(fetch),   {}};
   if (pack::is_pack(*core.bytes)) {
     auto pack = pack::open_pack(core.bytes);
     // What the archive lacks when it was cut off is the cut's fault.
@@ -26,7 +26,7 @@ Result<OpenedCore> open_core_target(const CoreOptions& options, target::FileFetc
     core.bytes = std::move(pack->core);
     files.packed = std::move(pack->files);
   }
-  auto target = target::open_core(core.bytes, std::move(files));
+  auto target = process::open_core(core.bytes, std::move(files));
   if (!target && core.bytes->diagnosis()) return fail(of_stream(core.bytes->diagnosis()->error));
   if (!target) return fail(target.error());
   core.target = std::move(*target);

@@ -31,7 +31,7 @@ bool take_field(std::string_view line, std::string_view field, std::string_view&
   return true;
 }
 
-std::string text_of(const std::string& path, std::size_t most, const object::PathOpener& open) {
+std::string text_of(const std::string& path, std::size_t most, const images::PathOpener& open) {
   const auto file = open(path);
   if (!file || *file == nullptr || (*file)->size() > most) return {};
   const auto bytes = (*file)->bytes();
@@ -69,7 +69,7 @@ std::vector<DebianPackage> parse_dpkg_status(std::string_view text) {
 }
 
 std::map<std::string, DebianPackage> debian_packages_of(const std::set<std::string>& paths,
-                                                        const object::PathOpener& open) {
+                                                        const images::PathOpener& open) {
   std::map<std::string, DebianPackage> found;
   std::map<std::string, std::string, std::less<>> wanted;  // as a list may have it -> as it was asked
   for (const std::string& path : paths) {

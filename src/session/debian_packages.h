@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "object/debug_file.h"
+#include "engine/images/debug_file.h"
 
 namespace mixstack::session {
 
@@ -23,7 +23,7 @@ struct DebianPackage {
 /// Of each path the package, by the lists of dpkg as the target has them. A path counts with and without /usr in front:
 /// libraries are listed where they lay before /lib and /usr/lib became one.
 [[nodiscard]] std::map<std::string, DebianPackage> debian_packages_of(const std::set<std::string>& paths,
-                                                                      const object::PathOpener& open);
+                                                                      const images::PathOpener& open);
 
 /// What has the debug files of a package: "libc6-dbg", "curl-dbgsym".
 [[nodiscard]] std::string debug_package_of(const std::string& package);

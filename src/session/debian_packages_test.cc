@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "object/file_bytes.h"
+#include "engine/images/file_bytes.h"
 
 namespace mixstack::session {
 namespace {
@@ -30,12 +30,12 @@ Architecture: all
 Version: 1:2~rc1
 )";
 
-object::PathOpener files(std::map<std::string, std::string> all) {
+images::PathOpener files(std::map<std::string, std::string> all) {
   return [all = std::move(all)](const std::string& path) -> Result<std::shared_ptr<const FileBytes>> {
     const auto at = all.find(path);
     if (at == all.end()) return fail(ErrorCode::not_found);
     const auto bytes = std::as_bytes(std::span(at->second));
-    return object::buffer_file_bytes({bytes.begin(), bytes.end()});
+    return images::buffer_file_bytes({bytes.begin(), bytes.end()});
   };
 }
 

@@ -1,6 +1,6 @@
 #include "session/dotnet_view.h"
 
-#include "arch/context.h"
+#include "base/arch/context.h"
 #include "dotnet/code/stack_walk.h"
 
 namespace mixstack::dotnet {

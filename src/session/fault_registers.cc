@@ -3,8 +3,8 @@
 #include <array>
 #include <memory>
 
-#include "base/byte_cursor.h"
-#include "unwind/signal_trampoline.h"
+#include "base/system/byte_cursor.h"
+#include "engine/unwind/signal_trampoline.h"
 
 namespace mixstack::session {
 namespace {

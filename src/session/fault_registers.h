@@ -1,8 +1,8 @@
 // The registers at the fault of a thread that was dumped while it handled that fault.
 #pragma once
 
+#include "engine/walk/chain_walker.h"
 #include "mixstack/dump.h"
-#include "walk/chain_walker.h"
 
 namespace mixstack::session {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "symbolize/demangle.h"
-#include "target/live/perf_map_file.h"
-#include "target/memory_map.h"
+#include "engine/symbols/demangle.h"
+#include "process/kernel/memory_map.h"
+#include "process/live/perf_map_file.h"
 
 namespace mixstack::session {
 namespace {
@@ -21,9 +21,9 @@ constexpr unsigned kCostShare = 20;  // one twentieth of the time at most
 constexpr auto kImagesLife = 1s;     // an entry in the middle may go, and no head tells
 
 /// For a process of this machine; a core's number is that of a process which has ended.
-std::optional<target::ProcDir> directory_of(const Target& target) {
+std::optional<process::ProcDir> directory_of(const Target& target) {
   if (!target.proves_files() || !target.info().core_path.empty()) return std::nullopt;
-  auto proc = target::ProcDir::open(target.info().pid);
+  auto proc = process::ProcDir::open(target.info().pid);
   return proc ? std::optional(std::move(*proc)) : std::nullopt;
 }
 
@@ -48,21 +48,21 @@ void GeneratedCode::Looked::took(Clock::time_point begin) {
 GeneratedCode::GeneratedCode(const Target& target) : target_(target), proc_(directory_of(target)) {}
 
 void GeneratedCode::refuse(const Error& error) {
-  map_ = std::make_shared<const symbolize::PerfMap>();
+  map_ = std::make_shared<const symbols::PerfMap>();
   map_version_ = 0;
   if (error.code == ErrorCode::not_found || error.code == ErrorCode::no_such_process) return;
-  refusal_ = Diagnosis{{}, target::perf_map_path(*proc_), refusal_words(error)};
+  refusal_ = Diagnosis{{}, process::perf_map_path(*proc_), refusal_words(error)};
 }
 
-std::shared_ptr<const symbolize::PerfMap> GeneratedCode::perf_map() {
+std::shared_ptr<const symbols::PerfMap> GeneratedCode::perf_map() {
   const std::lock_guard lock(mutex_);
   if (!proc_ || !map_looked_.is_due()) return map_;
   const auto begin = Clock::now();
-  auto read = target::read_perf_map(*proc_, map_version_, symbolize::PerfMap::kMostText);
+  auto read = process::read_perf_map(*proc_, map_version_, symbols::PerfMap::kMostText);
   if (!read) {
     refuse(read.error());
   } else if (read->version != map_version_) {
-    map_ = std::make_shared<const symbolize::PerfMap>(std::move(read->text));
+    map_ = std::make_shared<const symbols::PerfMap>(std::move(read->text));
     map_version_ = read->version;
   }
   map_looked_.took(begin);
@@ -73,13 +73,13 @@ void GeneratedCode::find_descriptors(const std::shared_ptr<const ProcessFacts>& 
   if (searched_ == facts) return;
   searched_ = facts;
   descriptors_.clear();
-  const object::ModuleMap& modules = facts->modules();
+  const images::ModuleMap& modules = facts->modules();
   std::size_t budget = kMostSymbolBytes;
   for (ModuleIndex i = 0; i < modules.modules().size() && descriptors_.size() < kMostDescriptors; i++) {
-    if (modules.modules()[i].kind != object::ModuleKind::elf) continue;
+    if (modules.modules()[i].kind != images::ModuleKind::elf) continue;
     const auto image = modules.image(i);
     if (!image || !(*image)->is_64_bit()) continue;
-    if (const auto at = object::find_data_symbol(**image, kDescriptor, budget))
+    if (const auto at = images::find_data_symbol(**image, kDescriptor, budget))
       descriptors_.push_back(modules.modules()[i].load_bias + *at);
   }
 }
@@ -92,16 +92,16 @@ std::vector<GeneratedCode::Head> GeneratedCode::read_heads() const {
   return heads;
 }
 
-std::shared_ptr<const object::JitImages> GeneratedCode::images(const std::shared_ptr<const ProcessFacts>& facts) {
+std::shared_ptr<const images::JitImages> GeneratedCode::images(const std::shared_ptr<const ProcessFacts>& facts) {
   const std::lock_guard lock(mutex_);
   find_descriptors(facts);
-  if (descriptors_.empty()) return images_ = std::make_shared<const object::JitImages>();
+  if (descriptors_.empty()) return images_ = std::make_shared<const images::JitImages>();
   if (!images_looked_.is_due()) return images_;
   const auto begin = Clock::now();
   auto heads = read_heads();
   if (images_looked_.at && heads == heads_ && begin < *images_looked_.at + kImagesLife) return images_;
   heads_ = std::move(heads);
-  images_ = object::JitImages::read(target_.memory(), descriptors_, target_.info().arch, images_.get(), {});
+  images_ = images::JitImages::read(target_.memory(), descriptors_, target_.info().arch, images_.get(), {});
   tables_ = std::make_shared<unwind::UnwindTables>();
   images_looked_.took(begin);
   return images_;
@@ -112,7 +112,7 @@ std::shared_ptr<unwind::UnwindTables> GeneratedCode::tables() const {
   return tables_;
 }
 
-std::shared_ptr<const object::JitImages> GeneratedCode::known_images() const {
+std::shared_ptr<const images::JitImages> GeneratedCode::known_images() const {
   const std::lock_guard lock(mutex_);
   return images_;
 }
@@ -125,7 +125,7 @@ std::optional<Diagnosis> GeneratedCode::take_refusal() {
 std::vector<AddressRange> generated_memory(std::span<const Region> regions) {
   std::vector<AddressRange> ranges;
   for (const Region& r : regions)
-    if (target::may_hold_generated_code(r)) ranges.push_back(r.range);
+    if (process::may_hold_generated_code(r)) ranges.push_back(r.range);
   return ranges;
 }
 
@@ -142,10 +142,10 @@ std::optional<SymbolInfo> GeneratedNames::describe(const Frame& frame) {
   SymbolInfo info;
   if (is_of_image) {
     const auto images = code_->known_images();
-    const object::JitImage* image = images->find(address);
+    const images::JitImage* image = images->find(address);
     if (const auto symbol = image != nullptr ? image->find(address) : std::nullopt) {
-      info.raw_name = symbolize::printable(symbol->name);
-      info.name = symbolize::printable(symbolize::demangle(symbol->name));
+      info.raw_name = symbols::printable(symbol->name);
+      info.name = symbols::printable(symbols::demangle(symbol->name));
       info.module = "[JIT image]";
       info.offset = frame.pc.raw() - symbol->begin;
       return info;

@@ -8,20 +8,20 @@
 #include <span>
 #include <vector>
 
+#include "engine/images/jit_images.h"
+#include "engine/symbols/perf_map.h"
+#include "engine/unwind/unwind_tables.h"
 #include "mixstack/diagnosis.h"
 #include "mixstack/symbolizer.h"
 #include "mixstack/target.h"
-#include "object/jit_images.h"
+#include "process/live/proc_dir.h"
 #include "session/process_facts.h"
-#include "symbolize/perf_map.h"
-#include "target/live/proc_dir.h"
-#include "unwind/unwind_tables.h"
 
 namespace mixstack::session {
 
-/// The list that the process keeps for perf (`target/live/perf_map_file.h`) and the images that it shows to debuggers
-/// (`object/jit_images.h`), as they were when last looked at. Nothing is read before code is met that nobody knows. One
-/// for each session; thread-safe. Borrows the target.
+/// The list that the process keeps for perf (`process/live/perf_map_file.h`) and the images that it shows to debuggers
+/// (`engine/images/jit_images.h`), as they were when last looked at. Nothing is read before code is met that nobody
+/// knows. One for each session; thread-safe. Borrows the target.
 class GeneratedCode {
  public:
   explicit GeneratedCode(const Target& target);
@@ -29,12 +29,12 @@ class GeneratedCode {
   /// Before any other call: names come from memory alone.
   void leave_out_perf_map() { proc_.reset(); }
   /// Never null. Looked at again where that is due: not sooner than twenty times what the last look took.
-  [[nodiscard]] std::shared_ptr<const symbolize::PerfMap> perf_map();
+  [[nodiscard]] std::shared_ptr<const symbols::PerfMap> perf_map();
   /// Never null. The lists' heads are looked at each time, the rest where these have changed or after a second, and
   /// with the same bound.
-  [[nodiscard]] std::shared_ptr<const object::JitImages> images(const std::shared_ptr<const ProcessFacts>& facts);
+  [[nodiscard]] std::shared_ptr<const images::JitImages> images(const std::shared_ptr<const ProcessFacts>& facts);
   /// As the last call of `images` answered.
-  [[nodiscard]] std::shared_ptr<const object::JitImages> known_images() const;
+  [[nodiscard]] std::shared_ptr<const images::JitImages> known_images() const;
   /// For the unwind information of images; begun anew with each reading of the lists, lest images that are gone are
   /// kept.
   [[nodiscard]] std::shared_ptr<unwind::UnwindTables> tables() const;
@@ -61,16 +61,16 @@ class GeneratedCode {
   void refuse(const Error& error);
 
   const Target& target_;
-  std::optional<target::ProcDir> proc_;  ///< none: not a process of this machine
+  std::optional<process::ProcDir> proc_;  ///< none: not a process of this machine
   mutable std::mutex mutex_;
   Looked map_looked_, images_looked_;
   std::uint64_t map_version_ = 0;
-  std::shared_ptr<const symbolize::PerfMap> map_ = std::make_shared<const symbolize::PerfMap>();
+  std::shared_ptr<const symbols::PerfMap> map_ = std::make_shared<const symbols::PerfMap>();
   std::optional<Diagnosis> refusal_;
   std::shared_ptr<const ProcessFacts> searched_;  ///< in whose images the lists were looked for
   std::vector<Address> descriptors_;
   std::vector<Head> heads_;
-  std::shared_ptr<const object::JitImages> images_ = std::make_shared<const object::JitImages>();
+  std::shared_ptr<const images::JitImages> images_ = std::make_shared<const images::JitImages>();
   std::shared_ptr<unwind::UnwindTables> tables_ = std::make_shared<unwind::UnwindTables>();
 };
 
@@ -86,7 +86,7 @@ class GeneratedNames final : public NameProvider {
  private:
   std::shared_ptr<GeneratedCode> code_;
   std::vector<AddressRange> generated_;
-  std::shared_ptr<const symbolize::PerfMap> map_;  ///< null: not asked for yet
+  std::shared_ptr<const symbols::PerfMap> map_;  ///< null: not asked for yet
 };
 
 /// Where code may have been generated, ascending as the regions are.

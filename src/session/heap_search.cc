@@ -6,7 +6,8 @@
 #include <chrono>
 #include <thread>
 
-#include "target/debug/debug_session.h"
+#include "dotnet/async/heap_reader.h"
+#include "process/debugger/debug_session.h"
 
 namespace mixstack::session {
 namespace {
@@ -55,7 +56,7 @@ void search_process(std::uint32_t pid, const MemoryReader& memory, dotnet::objec
   unsigned failures = 0;
   for (std::uint32_t stops = 1; stops <= kMostStops; stops++) {
     const auto begin = steady_clock::now();
-    auto hold = target::stop_process(pid);
+    auto hold = process::stop_process(pid);
     if (!hold) {
       pending.no_heap = stop_words(hold.error());
       return;

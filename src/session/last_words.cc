@@ -48,10 +48,10 @@ std::string_view reason_words(dotnet::AotCrash::Reason reason) {
   return "its end";
 }
 
-void read_last_words(const object::ModuleMap& modules, const MemoryReader& memory, ProcessDump& dump) {
+void read_last_words(const images::ModuleMap& modules, const MemoryReader& memory, ProcessDump& dump) {
   for (ModuleIndex i = 0; i < modules.modules().size(); i++) {
-    const object::Module& module = modules.modules()[i];
-    if (module.kind != object::ModuleKind::elf || !is_libc(module.path)) continue;
+    const images::Module& module = modules.modules()[i];
+    if (module.kind != images::ModuleKind::elf || !is_libc(module.path)) continue;
     const auto image = modules.image(i);
     const auto variable = image ? (*image)->dynamic_symbol("__abort_msg") : std::nullopt;
     if (!variable) continue;
@@ -93,7 +93,7 @@ void read_aot_crash(const MemoryReader& memory, Address header, ProcessDump& dum
   if (crash.exceptions.empty()) tell(dump, "NativeAOT: " + text);
 }
 
-void tell_of_end(const object::ModuleMap& modules, const MemoryReader& memory, const std::vector<Region>& regions,
+void tell_of_end(const images::ModuleMap& modules, const MemoryReader& memory, const std::vector<Region>& regions,
                  const std::vector<Diagnosis>& of_target, ProcessDump& dump) {
   read_last_words(modules, memory, dump);
   tell_of_unread_runtime(regions, of_target, dump);

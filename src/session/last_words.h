@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "dotnet/runtime/aot_threads.h"
+#include "engine/images/module_map.h"
 #include "mixstack/dump.h"
 #include "mixstack/memory_reader.h"
-#include "object/module_map.h"
 
 namespace mixstack::session {
 
@@ -14,7 +14,7 @@ namespace mixstack::session {
 void read_aot_crash(const MemoryReader& memory, Address header, ProcessDump& dump);
 /// libc's message of an abort (of its own checks of the heap and the stack, of an assert); and of a runtime that is
 /// mapped and was not opened, that it is there.
-void tell_of_end(const object::ModuleMap& modules, const MemoryReader& memory, const std::vector<Region>& regions,
+void tell_of_end(const images::ModuleMap& modules, const MemoryReader& memory, const std::vector<Region>& regions,
                  const std::vector<Diagnosis>& of_target, ProcessDump& dump);
 
 }  // namespace mixstack::session

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "mixstack/session.h"
+#include "process/live/live_target.h"
 #include "support/dotnet_process.h"
-#include "target/live/live_target.h"
 
 namespace mixstack {
 namespace {
@@ -72,7 +72,7 @@ Both walked(Result<std::unique_ptr<Session>> session, const std::vector<ThreadId
 }
 
 Result<std::unique_ptr<Session>> busy(unsigned pid, std::size_t in_time) {
-  auto target = target::open_live(pid);
+  auto target = process::open_live(pid);
   if (!target) return fail(target.error());
   return Session::open(std::make_unique<BusyTarget>(std::move(*target), in_time));
 }

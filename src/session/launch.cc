@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <thread>
 
-#include "base/scoped_fd.h"
+#include "base/system/scoped_fd.h"
 
 namespace mixstack::session {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/memory/cached_memory.h"
 #include "dotnet/runtime/aot_threads.h"
-#include "memory/cached_memory.h"
 
 namespace mixstack::session {
 namespace {
@@ -32,7 +32,7 @@ std::string_view why_incomplete(const Error& error) {
 }
 
 /// The descriptor that the image exports, if it is of such a runtime.
-std::optional<dotnet::Descriptor> aot_descriptor(const object::ElfImage& image, const object::Module& module,
+std::optional<dotnet::Descriptor> aot_descriptor(const images::ElfImage& image, const images::Module& module,
                                                  const MemoryReader& memory) {
   const auto symbol = image.dynamic_symbol(dotnet::kDescriptorSymbol);
   if (!symbol) return std::nullopt;
@@ -49,7 +49,7 @@ std::string version_of(const dotnet::Descriptor& descriptor) {
 
 class LinesOfAot final : public NameProvider {
  public:
-  LinesOfAot(std::shared_ptr<NameProvider> names, symbolize::DwarfSymbols& lines)
+  LinesOfAot(std::shared_ptr<NameProvider> names, symbols::DwarfSymbols& lines)
       : names_(std::move(names)), lines_(lines) {}
   [[nodiscard]] std::string_view provider_name() const override { return names_->provider_name(); }
   [[nodiscard]] std::optional<SymbolInfo> describe(const Frame& frame) override {
@@ -67,17 +67,17 @@ class LinesOfAot final : public NameProvider {
 
  private:
   std::shared_ptr<NameProvider> names_;
-  symbolize::DwarfSymbols& lines_;
+  symbols::DwarfSymbols& lines_;
   std::vector<SymbolInfo> inlined_;
 };
 
 }  // namespace
 
-std::optional<NativeAot> find_native_aot(const object::ModuleMap& modules, std::string_view executable,
+std::optional<NativeAot> find_native_aot(const images::ModuleMap& modules, std::string_view executable,
                                          const MemoryReader& memory) {
   for (ModuleIndex i = 0; i < modules.modules().size(); i++) {
-    const object::Module& module = modules.modules()[i];
-    if (module.path != executable || module.kind != object::ModuleKind::elf) continue;
+    const images::Module& module = modules.modules()[i];
+    if (module.path != executable || module.kind != images::ModuleKind::elf) continue;
     const auto image = modules.image(i);
     if (!image) continue;
     NativeAot found;
@@ -109,7 +109,7 @@ void mark_aot_threads(const NativeAot& aot, const MemoryReader& captured, const 
     dump.diagnoses.push_back({found.error, "threads of NativeAOT", std::string(why_incomplete(found.error))});
 }
 
-std::shared_ptr<NameProvider> with_lines(std::shared_ptr<NameProvider> names, symbolize::DwarfSymbols& lines) {
+std::shared_ptr<NameProvider> with_lines(std::shared_ptr<NameProvider> names, symbols::DwarfSymbols& lines) {
   return std::make_shared<LinesOfAot>(std::move(names), lines);
 }
 

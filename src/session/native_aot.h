@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "dotnet/contracts/descriptor.h"
+#include "engine/dwarf/dwarf_symbols.h"
+#include "engine/images/module_map.h"
 #include "mixstack/dump.h"
 #include "mixstack/memory_reader.h"
 #include "mixstack/symbolizer.h"
-#include "object/module_map.h"
-#include "symbolize/dwarf/dwarf_symbols.h"
 
 namespace mixstack::session {
 
@@ -24,7 +24,7 @@ struct NativeAot {
   std::optional<dotnet::Descriptor> descriptor;  ///< from .NET 11 on
 };
 /// `memory` reads what is constant once it is loaded.
-[[nodiscard]] std::optional<NativeAot> find_native_aot(const object::ModuleMap& modules, std::string_view executable,
+[[nodiscard]] std::optional<NativeAot> find_native_aot(const images::ModuleMap& modules, std::string_view executable,
                                                        const MemoryReader& memory);
 
 /// Marks the captured threads that the runtime lists. `captured` has the copied stacks over the memory: threads keep
@@ -34,6 +34,6 @@ void mark_aot_threads(const NativeAot& aot, const MemoryReader& captured, const 
 
 /// Names by `names`, the metadata of the program, with lines and inlined functions by debug information.
 [[nodiscard]] std::shared_ptr<NameProvider> with_lines(std::shared_ptr<NameProvider> names,
-                                                       symbolize::DwarfSymbols& lines);
+                                                       symbols::DwarfSymbols& lines);
 
 }  // namespace mixstack::session

@@ -18,9 +18,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "process/live/thread_facts.h"
 #include "session/proc_files.h"
 #include "session/unix_peer.h"
-#include "target/live/thread_facts.h"
 
 namespace mixstack::session {
 namespace {
@@ -139,7 +139,7 @@ class Search {
     if (!object.starts_with("tcp ") || arrow == std::string::npos) return std::nullopt;
     const std::string other = "tcp " + object.substr(arrow + 4) + " -> " + object.substr(4, arrow - 4);
     const auto is_it = [&](const auto& socket) { return socket.second == other; };
-    const target::SocketNames& all = sockets_.all();
+    const process::SocketNames& all = sockets_.all();
     const auto at = std::find_if(all.begin(), all.end(), is_it);
     return at == all.end() ? std::nullopt : std::optional(at->first);
   }
@@ -180,7 +180,7 @@ class Search {
   std::string process_;
   std::unordered_map<std::string, Wanted> wanted_;
   // By value: a search moves to the thread that makes it.
-  target::SocketTables sockets_{
+  process::SocketTables sockets_{
       [process = process_](const std::string& file) { return file_at(process + "/" + file, kMostTable); }};
   std::size_t descriptors_ = 0;
 };

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "base/beside.h"
+#include "base/system/beside.h"
 #include "mixstack/dump.h"
 
 namespace mixstack::session {

@@ -12,7 +12,7 @@
 
 #include <csignal>
 
-#include "base/scoped_fd.h"
+#include "base/system/scoped_fd.h"
 #include "session/unix_peer.h"
 
 namespace mixstack::session {

@@ -1,8 +1,8 @@
-// In: waits that name other processes (pipes, sockets, children, locks of files and of shared memory). Out: what each of
-// these processes does, and whether it waits for ours. How: its state, and of its threads the calls that they are in;
-// a call is for us if we hold the other end of its pipe or local socket, the lock that it wants, or are the child that
-// it waits for. Order: threads of ours as they come, each process once. Bounds: kMostProcesses, kMostThreads of each,
-// kMostDescriptors of ours; files of /proc by their size.
+// In: waits that name other processes (pipes, sockets, children, locks of files and of shared memory). Out: what each
+// of these processes does, and whether it waits for ours. How: its state, and of its threads the calls that they are
+// in; a call is for us if we hold the other end of its pipe or local socket, the lock that it wants, or are the child
+// that it waits for. Order: threads of ours as they come, each process once. Bounds: kMostProcesses, kMostThreads of
+// each, kMostDescriptors of ours; files of /proc by their size.
 #include "session/other_processes.h"
 
 #include <dirent.h>
@@ -17,11 +17,11 @@
 #include <string>
 #include <string_view>
 
+#include "process/live/thread_facts.h"
 #include "session/file_locks.h"
 #include "session/proc_files.h"
 #include "session/shared_locks.h"
 #include "session/unix_peer.h"
-#include "target/live/thread_facts.h"
 
 namespace mixstack::session {
 namespace {
@@ -55,7 +55,7 @@ bool writes(std::int64_t call) {
 struct Stranger {
   std::string folder;  ///< "/proc/12/task/13"
   std::uint32_t tid = 0;
-  std::optional<target::BlockedCall> call;  ///< none: it runs, or nobody may know
+  std::optional<process::BlockedCall> call;  ///< none: it runs, or nobody may know
   bool is_hidden = false;
 };
 
@@ -98,8 +98,9 @@ class Ours {
                                                   : is_waitid                       ? arguments[1]
                                                                                     : arguments[0]);
     if (wanted == static_cast<std::int32_t>(dump_.target.pid)) return {Back::may, "waits for the end of this process"};
-    if (wanted > 0) return {Back::no, fmt::format("waits for the end of process {} \"{}\"", wanted,
-                                                  comm_of(static_cast<std::uint32_t>(wanted)))};
+    if (wanted > 0)
+      return {Back::no, fmt::format("waits for the end of process {} \"{}\"", wanted,
+                                    comm_of(static_cast<std::uint32_t>(wanted)))};
     return {Back::no, "waits for the end of a child of its own"};
   }
 
@@ -156,7 +157,8 @@ class Ours {
       if (!mutex) return {};
       for (const ThreadDump& t : dump_.threads)
         if (t.ns_tid == mutex->owner)
-          return {Back::is_held_up, fmt::format("waits for a mutex in shared memory that thread {} of this process holds", t.tid)};
+          return {Back::is_held_up,
+                  fmt::format("waits for a mutex in shared memory that thread {} of this process holds", t.tid)};
       return {};
     }
     return {};
@@ -221,7 +223,7 @@ std::vector<Stranger> threads_of(std::uint32_t pid) {
     thread.tid = number<std::uint32_t>(tid).value_or(0);
     const std::string text = file_at(thread.folder + "/syscall", kMostText);
     thread.is_hidden = text.empty();
-    if (!text.starts_with("running")) thread.call = target::parse_blocked_call(text);
+    if (!text.starts_with("running")) thread.call = process::parse_blocked_call(text);
     return true;
   });
   return threads;

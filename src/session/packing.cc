@@ -8,23 +8,23 @@
 #include <ctime>
 #include <set>
 
-#include "arch/cpu.h"
-#include "object/module_probe.h"
-#include "pack/blanker.h"
-#include "pack/core_notes_writer.h"
-#include "pack/core_pieces.h"
-#include "pack/manifest.h"
-#include "pack/pack_writer.h"
-#include "pack/process_words.h"
+#include "base/arch/cpu.h"
+#include "engine/images/module_probe.h"
+#include "process/core/core_file.h"
+#include "process/core/core_notes.h"
+#include "process/core/dumped_memory.h"
+#include "process/kernel/elf_facts.h"
+#include "process/kernel/memory_map.h"
+#include "process/live/live_target.h"
+#include "process/pack/blanker.h"
+#include "process/pack/core_notes_writer.h"
+#include "process/pack/core_pieces.h"
+#include "process/pack/manifest.h"
+#include "process/pack/pack_writer.h"
+#include "process/pack/process_words.h"
 #include "session/core_opening.h"
 #include "session/process_session.h"
 #include "session/symbol_sources.h"
-#include "target/core/core_file.h"
-#include "target/core/core_notes.h"
-#include "target/core/dumped_memory.h"
-#include "target/elf_facts.h"
-#include "target/live/live_target.h"
-#include "target/memory_map.h"
 
 namespace mixstack::session {
 namespace {
@@ -74,9 +74,9 @@ void add_headers(const MemoryReader& memory, pack::Recording& recording) {
     const bool is_pe = page[0] == std::byte{'M'} && page[1] == std::byte{'Z'};
     if (!is_elf && !is_pe) continue;
     recording.memory.add(r.range.begin, std::span(page).first(*n));
-    const auto head = is_elf ? object::probe_image(memory, r.range.begin) : fail(ErrorCode::not_found);
+    const auto head = is_elf ? images::probe_image(memory, r.range.begin) : fail(ErrorCode::not_found);
     if (!head) continue;
-    for (const object::Segment& s : head->segments) {
+    for (const images::Segment& s : head->segments) {
       if (s.type != 4 /* PT_NOTE */ || s.memory_size > kPage) continue;
       std::vector<std::byte> note(static_cast<std::size_t>(s.memory_size));
       if (memory.read_exact(head->load_bias + s.vaddr, note)) recording.memory.add(head->load_bias + s.vaddr, note);
@@ -242,7 +242,7 @@ class Packer {
 }
 
 /// Only what the core itself holds, for files are proved by that and packed as they are.
-void keep_dumped(const target::DumpedMemory& dumped, pack::Recording& recording) {
+void keep_dumped(const process::DumpedMemory& dumped, pack::Recording& recording) {
   pack::MemoryImage held;
   recording.memory.for_each_run([&](Address begin, std::span<std::byte> bytes) {
     const Address end = begin + bytes.size();
@@ -257,14 +257,14 @@ void keep_dumped(const target::DumpedMemory& dumped, pack::Recording& recording)
 }
 
 /// Files that the core's memory was completed from: pages that were read, and that it does not hold.
-void add_files_behind_memory(const Target& target, const target::DumpedMemory& dumped, pack::Recording& recording) {
+void add_files_behind_memory(const Target& target, const process::DumpedMemory& dumped, pack::Recording& recording) {
   std::set<std::string> known, paths;
   for (const pack::Recording::File& file : recording.files) known.insert(file.path);
   recording.memory.for_each_run([&](Address begin, std::span<std::byte> bytes) {
     const Address end = begin + bytes.size();
     for (Address at = begin; at < end;) {
       const Address held = dumped.next_dumped(at, end);
-      if (const Region* r = at < held ? target::find_region(recording.regions, at) : nullptr) paths.insert(r->path);
+      if (const Region* r = at < held ? process::find_region(recording.regions, at) : nullptr) paths.insert(r->path);
       if (held >= end) break;
       std::array<std::byte, kPage> page;
       const auto n = dumped.read_some(held, std::span(page).first(static_cast<std::size_t>(end - held)));
@@ -280,7 +280,7 @@ void add_files_behind_memory(const Target& target, const target::DumpedMemory& d
 }
 
 /// What an assembly is proved by where the core lacks its headers: pointers in its data, as far as they are there.
-void add_proofs(const target::DumpedMemory& dumped, pack::Recording& recording) {
+void add_proofs(const process::DumpedMemory& dumped, pack::Recording& recording) {
   constexpr std::size_t kMostOfAFile = 4 << 20;
   std::vector<std::byte> page(kPage);
   for (const pack::Recording::File& file : recording.files) {
@@ -302,11 +302,11 @@ void add_proofs(const target::DumpedMemory& dumped, pack::Recording& recording) 
 }
 
 /// The stacks in their depth, for other debuggers.
-void add_stacks(const target::DumpedMemory& dumped, pack::Recording& recording) {
+void add_stacks(const process::DumpedMemory& dumped, pack::Recording& recording) {
   std::size_t left = kStacksOfACore;
   for (const auto& [tid, thread] : recording.threads) {
     const Address sp = thread.capture.registers.sp();
-    const Region* region = target::find_region(recording.regions, sp);
+    const Region* region = process::find_region(recording.regions, sp);
     if (!thread.capture.captured || region == nullptr) continue;
     std::vector<std::byte> stack(
         static_cast<std::size_t>(std::min<std::uint64_t>({kStackOfACore, left, region->range.end - sp})));
@@ -320,7 +320,7 @@ void add_stacks(const target::DumpedMemory& dumped, pack::Recording& recording) 
 }  // namespace
 
 Result<PackSummary> pack_process(std::uint32_t pid, const PackOptions& options, int fd) {
-  auto target = target::open_live(pid);
+  auto target = process::open_live(pid);
   if (!target) return fail(target.error());
   auto dumped = dump_and_record(std::move(*target), options);
   if (!dumped) return fail(dumped.error());
@@ -330,7 +330,7 @@ Result<PackSummary> pack_process(std::uint32_t pid, const PackOptions& options, 
   auto words = pack::read_process_words(pid, memory, regions);
   // Addresses of the program are random: another process with the same number has others.
   TargetInfo now;
-  target::parse_auxv(words.auxv, now);
+  process::parse_auxv(words.auxv, now);
   if (now.entry_point != dumped->dump.target.entry_point || now.vdso != dumped->dump.target.vdso)
     return fail(ErrorCode::process_changed, pid);
   Packer packer(std::move(*dumped), std::move(words), options, fd);
@@ -357,16 +357,16 @@ namespace {
   const auto bytes = opened->bytes;
   auto dumped = dump_and_record(std::move(opened->target), options);
   if (!dumped) return fail(dumped.error());
-  const auto file = target::CoreFile::read(bytes);
+  const auto file = process::CoreFile::read(bytes);
   if (!file) return fail(file.error());
-  const target::DumpedMemory memory(*file);
+  const process::DumpedMemory memory(*file);
   add_files_behind_memory(dumped->session->target(), memory, dumped->recording);
   keep_dumped(memory, dumped->recording);
   add_proofs(memory, dumped->recording);
   add_headers(memory, dumped->recording);
   add_stacks(memory, dumped->recording);
   const auto regions = dumped->recording.regions;
-  const target::CoreNotes notes = target::read_core_notes(file->notes(), file->arch());
+  const process::CoreNotes notes = process::read_core_notes(file->notes(), file->arch());
   Packer packer(std::move(*dumped), pack::find_process_words(notes.auxv, memory, regions), options, fd);
   auto written = pack::notes_of(packer.process_notes(), file->notes(), regions);
   auto summary =

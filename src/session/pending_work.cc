@@ -4,8 +4,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/words/wait_kinds.h"
+#include "dotnet/async/waiting_thread.h"
 #include "dotnet/bcl/thread_pool.h"
-#include "model/wait_kinds.h"
 #include "session/waits.h"
 
 namespace mixstack::session {

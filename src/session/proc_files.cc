@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "base/scoped_fd.h"
+#include "base/system/scoped_fd.h"
 
 namespace mixstack::session {
 

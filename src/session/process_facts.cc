@@ -29,8 +29,8 @@ std::shared_ptr<const ProcessFacts> ProcessFacts::read(const Sources& sources, c
 
 ProcessFacts::ProcessFacts(const Sources& sources, const std::vector<Region>& regions)
     : memory_(sources.target.memory()), mappings_(image_mappings(regions)) {
-  using FileTrust = object::ModuleMap::FileTrust;
-  modules_ = object::ModuleMap::build(regions, memory_, sources.open_mapped, sources.images,
+  using FileTrust = images::ModuleMap::FileTrust;
+  modules_ = images::ModuleMap::build(regions, memory_, sources.open_mapped, sources.images,
                                       sources.target.proves_files() ? FileTrust::is_the_mapped : FileTrust::may_differ);
 }
 

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "base/memory/locked_cache.h"
 #include "dotnet/runtime/managed_runtime.h"
-#include "memory/locked_cache.h"
+#include "engine/images/module_map.h"
 #include "mixstack/target.h"
-#include "object/module_map.h"
 
 namespace mixstack::session {
 
@@ -18,8 +18,8 @@ class ProcessFacts {
  public:
   struct Sources {
     const Target& target;
-    object::ModuleMap::FileOpener open_mapped;  ///< called by any thread
-    std::shared_ptr<object::ImageCache> images;
+    images::ModuleMap::FileOpener open_mapped;  ///< called by any thread
+    std::shared_ptr<images::ImageCache> images;
   };
   /// Reads headers of images and descriptors of runtimes. Those of `before` (may be null) that are still there are not
   /// read again.
@@ -29,7 +29,7 @@ class ProcessFacts {
   ProcessFacts(const ProcessFacts&) = delete;
   ProcessFacts& operator=(const ProcessFacts&) = delete;
 
-  [[nodiscard]] const object::ModuleMap& modules() const { return modules_; }
+  [[nodiscard]] const images::ModuleMap& modules() const { return modules_; }
   [[nodiscard]] std::span<const std::shared_ptr<const dotnet::KnownRuntime>> runtimes() const { return runtimes_; }
   /// The mappings that all this was read from (`image_mappings`).
   [[nodiscard]] const std::vector<Region>& mappings() const { return mappings_; }
@@ -40,7 +40,7 @@ class ProcessFacts {
 
   memory::LockedCache memory_;  ///< pages as they were when these facts were read; other images from later
   std::vector<Region> mappings_;
-  object::ModuleMap modules_;
+  images::ModuleMap modules_;
   std::vector<std::shared_ptr<const dotnet::KnownRuntime>> runtimes_;
 };
 

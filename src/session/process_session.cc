@@ -6,9 +6,14 @@
 #include <set>
 #include <unordered_map>
 
-#include "base/beside.h"
+#include "base/system/beside.h"
 #include "dotnet/runtime/aot_symbols.h"
-#include "object/file_bytes.h"
+#include "engine/images/file_bytes.h"
+#include "engine/symbols/demangle.h"
+#include "engine/symbols/symbolizer.h"
+#include "process/kernel/memory_map.h"
+#include "process/live/live_target.h"
+#include "process/self/self_target.h"
 #include "session/arguments.h"
 #include "session/async_callers.h"
 #include "session/capture_walk.h"
@@ -28,16 +33,11 @@
 #include "session/waits.h"
 #include "session/waits_outside.h"
 #include "session/walker_implementation.h"
-#include "symbolize/demangle.h"
-#include "symbolize/symbolizer.h"
-#include "target/live/live_target.h"
-#include "target/memory_map.h"
-#include "target/self/self_target.h"
 
 namespace mixstack {
 
 Result<std::unique_ptr<Session>> Session::open_process(std::uint32_t pid) {
-  auto target = target::open_live(pid);
+  auto target = process::open_live(pid);
   if (!target) return fail(target.error());
   return session::ProcessSession::open(std::move(*target));
 }
@@ -50,7 +50,7 @@ Result<std::unique_ptr<Session>> Session::open_core(const CoreOptions& options) 
 }
 
 Result<std::unique_ptr<Session>> Session::open_self(const SelfOptions& options) {
-  auto target = target::open_self(options);
+  auto target = process::open_self(options);
   if (!target) return fail(target.error());
   // Lines of native code are read in a child; nobody expects one of a walk of our own, in a crash handler least of all.
   return session::ProcessSession::open(std::move(*target), nullptr, NativeLines::none);
@@ -137,7 +137,7 @@ void put_facts(FactsByThread all, const Capture& capture, ProcessDump& dump) {
   const auto put = [&](std::vector<ThreadFacts>& facts, std::span<const ThreadCapture> threads) {
     for (std::size_t i = 0; i < facts.size() && i < threads.size(); i++)
       if (const auto at = by_tid.find(threads[i].tid); at != by_tid.end()) {
-        if (!facts[i].comm.empty()) at->second->comm = symbolize::printable(facts[i].comm);
+        if (!facts[i].comm.empty()) at->second->comm = symbols::printable(facts[i].comm);
         at->second->facts = std::move(facts[i]);
       }
   };
@@ -190,8 +190,8 @@ void put_names(ProcessDump& dump, std::span<const std::unique_ptr<dotnet::Manage
 }
 
 /// Reads the symbols of images whose code is on a stack, while others ask the runtimes' objects.
-std::future<void> read_symbols_ahead(const ProcessDump& dump, const object::ModuleMap& modules,
-                                     symbolize::SymbolTables& tables, object::PathOpener open, base::Beside& beside) {
+std::future<void> read_symbols_ahead(const ProcessDump& dump, const images::ModuleMap& modules,
+                                     symbols::SymbolTables& tables, images::PathOpener open, base::Beside& beside) {
   constexpr std::size_t kMost = 32;
   std::set<ModuleIndex> wanted;
   for (const ThreadDump& t : dump.threads)
@@ -213,10 +213,10 @@ void name_other_code(ProcessDump& dump, Symbolizer& symbolizer,
     for (const auto& runtime : runtimes) runtime->explain_abort(dump.symbols, t);
 }
 
-std::shared_ptr<symbolize::LineTables> line_tables(NativeLines lines) {
+std::shared_ptr<symbols::LineTables> line_tables(NativeLines lines) {
   if (lines == NativeLines::none) return nullptr;
-  using Packed = symbolize::DebugSections::Packed;
-  return std::make_shared<symbolize::LineTables>(lines == NativeLines::all ? Packed::all : Packed::few);
+  using Packed = symbols::DebugSections::Packed;
+  return std::make_shared<symbols::LineTables>(lines == NativeLines::all ? Packed::all : Packed::few);
 }
 
 }  // namespace
@@ -227,7 +227,7 @@ struct ProcessSession::DumpInProgress {
   Worker& worker;
   Capture& capture;
   std::chrono::steady_clock::time_point captured_at;
-  symbolize::ElfSymbols elf;
+  symbols::ElfSymbols elf;
   GeneratedNames generated{worker.generated(), *capture.regions};
   ProcessDump dump{};
   ThreadAsyncCallers callers{};
@@ -272,7 +272,7 @@ WorkerPool::Lease ProcessSession::worker() {
 
 Result<std::shared_ptr<const FileBytes>> ProcessSession::budgeted(Result<std::shared_ptr<const FileBytes>> file) const {
   if (!file || *file == nullptr) return file;
-  return object::within_budget(std::move(*file), file_budget_);
+  return images::within_budget(std::move(*file), file_budget_);
 }
 
 Result<std::shared_ptr<const FileBytes>> ProcessSession::open_mapped(const Region& region) const {
@@ -280,7 +280,7 @@ Result<std::shared_ptr<const FileBytes>> ProcessSession::open_mapped(const Regio
   return budgeted(target_->open_file(region));
 }
 
-object::PathOpener ProcessSession::path_opener() const {
+images::PathOpener ProcessSession::path_opener() const {
   return [this](const std::string& path) {
     const std::lock_guard lock(files_mutex_);
     return budgeted(target_->open_path(path));
@@ -307,7 +307,7 @@ void ProcessSession::set_symbol_options(const SymbolOptions& options) {
 
 void ProcessSession::use(SharedFinder finder) {
   finder_ = std::move(finder);
-  symbol_tables_ = std::make_shared<symbolize::SymbolTables>(debug_fetcher(finder_, file_budget_), native_names_);
+  symbol_tables_ = std::make_shared<symbols::SymbolTables>(debug_fetcher(finder_, file_budget_), native_names_);
   workers_->empty();
 }
 
@@ -487,7 +487,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   put_summaries(dump, worker->runtimes());
   auto named_by = providers_;
   tell_of_end(worker->modules(), walk.memory(), regions, target_->diagnoses(), dump);
-  symbolize::DwarfSymbols native(at.elf, worker->modules(), path_opener(), symbol_tables_, line_tables_);
+  symbols::DwarfSymbols native(at.elf, worker->modules(), path_opener(), symbol_tables_, line_tables_);
   if (auto aot = use_native_aot(walk, *capture, *worker, dump)) named_by.push_back(with_lines(std::move(aot), native));
   Symbolizer symbolizer(name_providers(named_by, worker->runtimes(), at.generated, native));
   if (capture->frozen == nullptr) symbolizer.begin(captured_at.time_since_epoch());
@@ -555,7 +555,7 @@ void ProcessSession::add_target_diagnoses(ProcessDump& dump, const Worker& worke
   for (const Region& r : regions) mapped.insert(r.path);
   for (const ThreadDump& t : dump.threads) {
     for (const Frame& f : t.trace.frames)
-      if (const Region* r = target::find_region(regions, f.pc.lookup())) wanted.insert(r->path);
+      if (const Region* r = process::find_region(regions, f.pc.lookup())) wanted.insert(r->path);
   }
   for (const auto& runtime : worker.runtimes()) {
     wanted.insert(runtime->summary().module_path);

@@ -6,15 +6,15 @@
 #include <optional>
 #include <vector>
 
+#include "engine/dwarf/dwarf_symbols.h"
+#include "engine/images/file_budget.h"
+#include "engine/symbols/elf_symbols.h"
 #include "mixstack/session.h"
 #include "mixstack/symbolizer.h"
-#include "object/file_budget.h"
 #include "session/generated_code.h"
 #include "session/process_facts.h"
 #include "session/symbol_sources.h"
 #include "session/walker_implementation.h"
-#include "symbolize/dwarf/dwarf_symbols.h"
-#include "symbolize/elf_symbols.h"
 
 namespace mixstack::session {
 
@@ -44,7 +44,7 @@ class ProcessSession final : public Session {
   [[nodiscard]] Walker::Implementation::Parts parts();
   /// The latest generation.
   [[nodiscard]] const std::shared_ptr<const ProcessFacts>& facts() const { return facts_; }
-  [[nodiscard]] symbolize::SymbolTables& symbol_tables() { return *symbol_tables_; }
+  [[nodiscard]] symbols::SymbolTables& symbol_tables() { return *symbol_tables_; }
 
  private:
   explicit ProcessSession(std::unique_ptr<Target> target);
@@ -62,7 +62,7 @@ class ProcessSession final : public Session {
   [[nodiscard]] bool complete_cut_stack(DumpInProgress& at, ThreadDump& thread, std::size_t stack_bytes);
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> budgeted(Result<std::shared_ptr<const FileBytes>> file) const;
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_mapped(const Region& region) const;
-  [[nodiscard]] object::PathOpener path_opener() const;
+  [[nodiscard]] images::PathOpener path_opener() const;
   [[nodiscard]] std::shared_ptr<NameProvider> use_native_aot(const CaptureWalk& walk, const Capture& capture,
                                                              const Worker& worker, ProcessDump& dump) const;
   void add_target_diagnoses(ProcessDump& dump, const Worker& worker, const std::vector<Region>& regions) const;
@@ -70,12 +70,12 @@ class ProcessSession final : public Session {
   std::unique_ptr<Target> target_;
   std::shared_ptr<GeneratedCode> generated_;
   mutable std::mutex files_mutex_;  ///< workers open files, the target opens one at a time
-  std::shared_ptr<object::FileBudget> file_budget_ = object::FileBudget::of_this_machine();
-  std::shared_ptr<object::ImageCache> images_ = std::make_shared<object::ImageCache>();
+  std::shared_ptr<images::FileBudget> file_budget_ = images::FileBudget::of_this_machine();
+  std::shared_ptr<images::ImageCache> images_ = std::make_shared<images::ImageCache>();
   SharedFinder finder_;  ///< null: no symbols from elsewhere
   bool reads_types_of_heaps_ = false;
-  std::shared_ptr<symbolize::SymbolTables> symbol_tables_ = std::make_shared<symbolize::SymbolTables>();
-  std::shared_ptr<symbolize::LineTables> line_tables_;  ///< null: not wanted
+  std::shared_ptr<symbols::SymbolTables> symbol_tables_ = std::make_shared<symbols::SymbolTables>();
+  std::shared_ptr<symbols::LineTables> line_tables_;  ///< null: not wanted
   bool native_names_ = true;
   walk::Tables unwind_tables_ = std::make_shared<unwind::UnwindTables>();
   RuntimeOptions runtime_options_;

@@ -1,6 +1,7 @@
 // Which files the names of a process come from: its images' symbols and its assemblies' PDBs.
 #include <set>
 
+#include "dotnet/names/pdb_finder.h"
 #include "dotnet/runtime/assembly_pdb.h"
 #include "session/process_session.h"
 #include "session/symbol_origin.h"
@@ -11,13 +12,13 @@ namespace mixstack::session {
 
 std::vector<ModuleSymbols> ProcessSession::symbol_files(const ProcessDump& dump, bool all) {
   const WorkerPool::Lease worker = this->worker();
-  const object::ModuleMap& modules = worker->modules();
+  const images::ModuleMap& modules = worker->modules();
   const FrameCounts counts(dump);
   std::vector<ModuleSymbols> list;
   for (std::size_t i = 0; i < modules.modules().size(); i++) {
     const auto index = static_cast<ModuleIndex>(i);
-    const object::Module& module = modules.modules()[i];
-    if (module.kind != object::ModuleKind::elf || (!all && counts.native(index) == 0)) continue;
+    const images::Module& module = modules.modules()[i];
+    if (module.kind != images::ModuleKind::elf || (!all && counts.native(index) == 0)) continue;
     const auto image = modules.image(index);
     const auto table = image ? symbol_tables_->get(*image, module.path, path_opener()) : nullptr;
     list.push_back(native_symbols(module, modules.build_id(index), table.get()));

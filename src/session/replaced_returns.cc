@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/byte_cursor.h"
-#include "walk/code_steppers.h"
+#include "base/system/byte_cursor.h"
+#include "engine/walk/code_steppers.h"
 
 namespace mixstack::session {
 namespace {

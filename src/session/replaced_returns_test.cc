@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "memory/buffer_memory.h"
+#include "base/memory/buffer_memory.h"
 #include "mixstack/session.h"
 #include "support/dotnet_process.h"
 

@@ -13,14 +13,14 @@
 #include <optional>
 #include <thread>
 
-#include "base/proc_mount.h"
-#include "base/scoped_fd.h"
+#include "base/system/proc_mount.h"
+#include "base/system/scoped_fd.h"
 #include "dotnet/code/runtime.h"
-#include "object/module_map.h"
+#include "engine/images/module_map.h"
+#include "process/live/live_target.h"
+#include "process/live/proc_dir.h"
+#include "process/live/process_usage.h"
 #include "session/native_aot.h"
-#include "target/live/live_target.h"
-#include "target/live/proc_dir.h"
-#include "target/live/process_usage.h"
 
 namespace mixstack::session {
 namespace {
@@ -67,7 +67,7 @@ std::string user_name(std::uint32_t uid) {
   return {};
 }
 
-std::vector<std::string> command_line_of(const target::ProcDir& proc) {
+std::vector<std::string> command_line_of(const process::ProcDir& proc) {
   std::vector<std::string> words;
   const auto fd = proc.open_memory_file("cmdline", O_RDONLY);
   if (!fd) return words;
@@ -83,7 +83,7 @@ std::vector<std::string> command_line_of(const target::ProcDir& proc) {
 }
 
 /// Threads of the runtime name themselves; a single-file or AOT program has no library that would tell.
-bool has_dotnet_threads(const target::ProcDir& proc) {
+bool has_dotnet_threads(const process::ProcDir& proc) {
   const auto tasks = proc.tasks();
   if (!tasks) return false;
   std::size_t left = kMostThreadsNamed;
@@ -97,7 +97,7 @@ bool has_dotnet_threads(const target::ProcDir& proc) {
 
 enum class Looks : std::uint8_t { dotnet, other, not_readable, gone };
 
-Looks look_at(const target::ProcDir& proc, RunningPrograms& found) {
+Looks look_at(const process::ProcDir& proc, RunningPrograms& found) {
   const auto maps = proc.read_memory_file("maps", kMostMaps);
   if (!maps) {
     if (maps.error().code == ErrorCode::permission_denied) {
@@ -115,14 +115,14 @@ Looks look_at(const target::ProcDir& proc, RunningPrograms& found) {
 
 /// Which runtime it has, by its images. False: none after all.
 bool find_runtime(RunningProgram& program) {
-  auto target = target::open_live(program.pid);
+  auto target = process::open_live(program.pid);
   if (!target) return program.comm.starts_with(".NET");
   program.executable = (*target)->info().executable;
   const auto regions = (*target)->regions();
   if (!regions) return false;
-  const auto modules = object::ModuleMap::build(
+  const auto modules = images::ModuleMap::build(
       *regions, (*target)->memory(), [&](const Region& region) { return (*target)->open_file(region); }, nullptr,
-      object::ModuleMap::FileTrust::is_the_mapped);
+      images::ModuleMap::FileTrust::is_the_mapped);
   if (const auto aot = find_native_aot(modules, program.executable, (*target)->memory())) {
     program.hosting = Hosting::native_aot;
     program.version = aot->summary.version;
@@ -141,26 +141,26 @@ bool find_runtime(RunningProgram& program) {
   return false;
 }
 
-std::optional<RunningProgram> describe(const target::ProcDir& proc) {
+std::optional<RunningProgram> describe(const process::ProcDir& proc) {
   RunningProgram program;
   program.pid = proc.pid();
   if (const auto stat = proc.thread_stat(proc.pid())) program.comm = stat->comm;
   if (!find_runtime(program)) return std::nullopt;
   const auto status = proc.read("status", 64 << 10);
   if (!status) return std::nullopt;
-  if (const auto uid = target::status_field(*status, "Uid")) {
+  if (const auto uid = process::status_field(*status, "Uid")) {
     std::string_view text = *uid;
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
     program.uid = static_cast<std::uint32_t>(number(text).value_or(0));
   }
   program.user = user_name(program.uid);
-  if (const auto threads = target::status_field(*status, "Threads"))
-    program.threads = target::last_number(*threads).value_or(0);
-  if (const auto cgroups = proc.read("cgroup", 64 << 10)) program.container = target::container_in(*cgroups);
+  if (const auto threads = process::status_field(*status, "Threads"))
+    program.threads = process::last_number(*threads).value_or(0);
+  if (const auto cgroups = proc.read("cgroup", 64 << 10)) program.container = process::container_in(*cgroups);
   program.command_line = command_line_of(proc);
-  const target::ProcessTicks ticks = target::read_ticks(proc);
-  program.cpu_seconds = static_cast<double>(ticks.used) / target::ticks_a_second();
-  if (const auto uptime = target::uptime_of(ticks)) program.uptime = std::chrono::floor<std::chrono::seconds>(*uptime);
+  const process::ProcessTicks ticks = process::read_ticks(proc);
+  program.cpu_seconds = static_cast<double>(ticks.used) / process::ticks_a_second();
+  if (const auto uptime = process::uptime_of(ticks)) program.uptime = std::chrono::floor<std::chrono::seconds>(*uptime);
   return program;
 }
 
@@ -197,13 +197,13 @@ bool RunningProgram::is_called(std::string_view name) const {
 Result<RunningPrograms> running_programs(std::chrono::milliseconds interval) {
   if (base::is_proc_of_other_pid_namespace()) return fail(base::other_pid_namespace_error());
   RunningPrograms found;
-  std::vector<target::ProcDir> dirs;  // held open: a pid that is used again is never taken for the process
+  std::vector<process::ProcDir> dirs;  // held open: a pid that is used again is never taken for the process
   std::vector<std::uint64_t> used;
   const auto own = static_cast<std::uint32_t>(::getpid());
   const std::vector<std::uint32_t> pids = all_pids();
   if (pids.empty()) return fail(ErrorCode::io_error, 0, ENOENT);
   for (const std::uint32_t pid : pids) {
-    auto proc = pid == own ? fail(ErrorCode::not_found) : target::ProcDir::open(pid);
+    auto proc = pid == own ? fail(ErrorCode::not_found) : process::ProcDir::open(pid);
     if (!proc) continue;
     if (look_at(*proc, found) != Looks::dotnet) continue;
     auto program = describe(*proc);
@@ -212,14 +212,14 @@ Result<RunningPrograms> running_programs(std::chrono::milliseconds interval) {
     dirs.push_back(std::move(*proc));
   }
   if (interval.count() == 0 || dirs.empty()) return found;
-  for (const target::ProcDir& proc : dirs) used.push_back(target::read_ticks(proc).used);
+  for (const process::ProcDir& proc : dirs) used.push_back(process::read_ticks(proc).used);
   const auto begin = std::chrono::steady_clock::now();
   std::this_thread::sleep_for(interval);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   for (std::size_t i = 0; i < dirs.size(); i++) {
-    const std::uint64_t later = target::read_ticks(dirs[i]).used;
+    const std::uint64_t later = process::read_ticks(dirs[i]).used;
     if (later > used[i])
-      found.programs[i].cpu_percent = 100 * static_cast<double>(later - used[i]) / target::ticks_a_second() / seconds;
+      found.programs[i].cpu_percent = 100 * static_cast<double>(later - used[i]) / process::ticks_a_second() / seconds;
   }
   return found;
 }

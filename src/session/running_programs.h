@@ -54,7 +54,7 @@ struct RunningPrograms {
 };
 
 /// Looks at all processes that /proc shows. Those that end meanwhile are left out. With `interval` 0 there is no
-/// `cpu_percent`. Errors: those of reading /proc; that of base/proc_mount.h.
+/// `cpu_percent`. Errors: those of reading /proc; that of base/system/proc_mount.h.
 [[nodiscard]] Result<RunningPrograms> running_programs(std::chrono::milliseconds interval);
 
 }  // namespace mixstack::session

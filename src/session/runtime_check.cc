@@ -4,9 +4,9 @@
 #include <iterator>
 
 #include "dotnet/runtime/runtime_by_contracts.h"
-#include "object/module_map.h"
+#include "engine/images/module_map.h"
+#include "process/live/live_target.h"
 #include "session/native_aot.h"
-#include "target/live/live_target.h"
 
 namespace mixstack::session {
 namespace {
@@ -24,13 +24,13 @@ RuntimeCheck check(const MemoryReader& memory, const dotnet::RuntimeImage& image
 
 std::vector<RuntimeCheck> check_runtimes(std::uint32_t pid) {
   std::vector<RuntimeCheck> all;
-  const auto target = target::open_live(pid);
+  const auto target = process::open_live(pid);
   const auto regions = target ? (*target)->regions() : fail(target.error());
   if (!regions) return all;
   const MemoryReader& memory = (*target)->memory();
-  const auto modules = object::ModuleMap::build(
+  const auto modules = images::ModuleMap::build(
       *regions, memory, [&](const Region& region) { return (*target)->open_file(region); }, nullptr,
-      object::ModuleMap::FileTrust::is_the_mapped);
+      images::ModuleMap::FileTrust::is_the_mapped);
   const std::string& executable = (*target)->info().executable;
   if (const auto aot = find_native_aot(modules, executable, memory))
     return {{aot->summary.version.empty() ? "NativeAOT" : "NativeAOT " + aot->summary.version, {}}};

@@ -1,21 +1,21 @@
 #include "mixstack/stop_guard.h"
 
-#include "target/debug/debug_session.h"
+#include "process/debugger/debug_session.h"
 
 namespace mixstack {
 
 class StopGuard::Implementation {
  public:
-  explicit Implementation(target::ThreadHold guard) : guard_(std::move(guard)) {}
-  [[nodiscard]] target::ThreadHold& guard() { return guard_; }
+  explicit Implementation(process::ThreadHold guard) : guard_(std::move(guard)) {}
+  [[nodiscard]] process::ThreadHold& guard() { return guard_; }
 
  private:
-  target::ThreadHold guard_;
+  process::ThreadHold guard_;
 };
 
 Result<StopGuard> StopGuard::stop(std::uint32_t pid, std::span<const ThreadId> tids,
                                   std::chrono::milliseconds timeout) {
-  auto guard = target::stop_process(pid, tids, timeout);
+  auto guard = process::stop_process(pid, tids, timeout);
   if (!guard) return fail(guard.error());
   return StopGuard(std::make_unique<Implementation>(std::move(*guard)));
 }

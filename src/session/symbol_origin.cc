@@ -5,10 +5,10 @@
 #include <set>
 #include <utility>
 
-#include "arch/cpu.h"
+#include "base/arch/cpu.h"
 #include "dotnet/bcl/types.h"
+#include "engine/symbol_files/symbol_key.h"
 #include "session/debian_packages.h"
-#include "symbol_files/symbol_key.h"
 
 namespace mixstack::session {
 namespace {
@@ -43,7 +43,7 @@ std::string part_behind(const std::string& path, std::string_view front) {
 
 class Origins {
  public:
-  Origins(const ProcessDump& dump, const object::PathOpener& open) : dump_(dump), open_(open) {
+  Origins(const ProcessDump& dump, const images::PathOpener& open) : dump_(dump), open_(open) {
     const bool is_musl = std::any_of(dump.symbols.begin(), dump.symbols.end(),
                                      [](const SymbolInfo& s) { return s.module.starts_with("ld-musl-"); });
     rid_ = std::string(is_musl ? "linux-musl-" : "linux-") + std::string(arch::cpu(dump.target.arch).rid);
@@ -87,13 +87,13 @@ class Origins {
   }
 
   const ProcessDump& dump_;
-  const object::PathOpener& open_;
+  const images::PathOpener& open_;
   std::string rid_;
 };
 
 }  // namespace
 
-void find_origins(std::vector<ModuleSymbols>& modules, const ProcessDump& dump, const object::PathOpener& open) {
+void find_origins(std::vector<ModuleSymbols>& modules, const ProcessDump& dump, const images::PathOpener& open) {
   const Origins origins(dump, open);
   std::vector<ModuleSymbols*> others;
   std::set<std::string> paths;

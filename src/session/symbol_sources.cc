@@ -1,6 +1,7 @@
 #include "session/symbol_sources.h"
 
-#include "symbol_files/proof.h"
+#include "dotnet/names/runtime_modules.h"
+#include "engine/symbol_files/proof.h"
 
 namespace mixstack::session {
 
@@ -20,16 +21,16 @@ SharedFinder make_symbol_finder(const SymbolOptions& options) {
   return std::make_shared<symbol_files::SymbolFinder>(std::move(finder));
 }
 
-object::DebugFetcher debug_fetcher(SharedFinder finder, std::shared_ptr<object::FileBudget> budget) {
+images::DebugFetcher debug_fetcher(SharedFinder finder, std::shared_ptr<images::FileBudget> budget) {
   return
-      [finder = std::move(finder), budget = std::move(budget)](const object::BuildId& id, const std::string& path,
-                                                               const std::string& link) -> Result<object::FetchedFile> {
+      [finder = std::move(finder), budget = std::move(budget)](const images::BuildId& id, const std::string& path,
+                                                               const std::string& link) -> Result<images::FetchedFile> {
         const auto proof = [&id](const std::shared_ptr<const FileBytes>& file) {
           return symbol_files::prove_elf(file, id, true);
         };
         auto found = finder->find(SymbolKey::debug_file(id, path, link), proof);
         if (!found) return fail(found.error());
-        return object::FetchedFile{object::within_budget(std::move(found->file), budget), std::move(found->where)};
+        return images::FetchedFile{images::within_budget(std::move(found->file), budget), std::move(found->where)};
       };
 }
 
@@ -42,15 +43,15 @@ dotnet::names::PdbFetcher pdb_fetcher(SharedFinder finder) {
       };
 }
 
-target::FileFetcher executable_fetcher(SharedFinder finder) {
-  return [finder = std::move(finder)](const object::BuildId& id,
-                                      const std::string& path) -> Result<target::FileCandidate> {
+process::FileFetcher executable_fetcher(SharedFinder finder) {
+  return [finder = std::move(finder)](const images::BuildId& id,
+                                      const std::string& path) -> Result<process::FileCandidate> {
     const auto proof = [&id](const std::shared_ptr<const FileBytes>& file) {
       return symbol_files::prove_elf(file, id, false);
     };
     auto found = finder->find(SymbolKey::executable(id, path), proof);
     if (!found) return fail(found.error());
-    return target::FileCandidate{std::move(found->file), std::move(found->where)};
+    return process::FileCandidate{std::move(found->file), std::move(found->where)};
   };
 }
 

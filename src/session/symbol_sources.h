@@ -3,12 +3,13 @@
 
 #include <memory>
 
+#include "dotnet/names/runtime_modules.h"
 #include "dotnet/runtime/managed_runtime.h"
+#include "engine/images/debug_file.h"
+#include "engine/images/file_budget.h"
+#include "engine/symbol_files/symbol_finder.h"
 #include "mixstack/symbol_files.h"
-#include "object/debug_file.h"
-#include "object/file_budget.h"
-#include "symbol_files/symbol_finder.h"
-#include "target/core/file_finder.h"
+#include "process/core/file_finder.h"
 
 namespace mixstack::session {
 
@@ -17,10 +18,10 @@ using SharedFinder = std::shared_ptr<symbol_files::SymbolFinder>;
 [[nodiscard]] SharedFinder make_symbol_finder(const SymbolOptions& options);
 
 /// For symbol tables of images; what is read of the files counts in `budget`.
-[[nodiscard]] object::DebugFetcher debug_fetcher(SharedFinder finder, std::shared_ptr<object::FileBudget> budget);
+[[nodiscard]] images::DebugFetcher debug_fetcher(SharedFinder finder, std::shared_ptr<images::FileBudget> budget);
 /// For lines of managed code.
 [[nodiscard]] dotnet::names::PdbFetcher pdb_fetcher(SharedFinder finder);
 /// For cores that lack what was in an image.
-[[nodiscard]] target::FileFetcher executable_fetcher(SharedFinder finder);
+[[nodiscard]] process::FileFetcher executable_fetcher(SharedFinder finder);
 
 }  // namespace mixstack::session

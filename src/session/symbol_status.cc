@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "symbol_files/symbol_key.h"
-#include "symbolize/demangle.h"
+#include "dotnet/names/pdb_finder.h"
+#include "engine/symbol_files/symbol_key.h"
+#include "engine/symbols/demangle.h"
 
 namespace mixstack::session {
 namespace {
@@ -13,7 +14,7 @@ using Source = ModuleSymbols::Source;
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-Source source_of(const object::SymbolTable& table) {
+Source source_of(const images::SymbolTable& table) {
   if (table.sources().debug) return Source::file;
   if (table.is_full()) return Source::image;
   if (table.sources().mini) return Source::mini_debug_info;
@@ -24,11 +25,11 @@ std::string guid_of(const dotnet::names::PdbLookup& lookup) { return symbol_file
 
 }  // namespace
 
-ModuleSymbols native_symbols(const object::Module& module, const object::BuildId& build_id,
-                             const object::SymbolTable* table) {
+ModuleSymbols native_symbols(const images::Module& module, const images::BuildId& build_id,
+                             const images::SymbolTable* table) {
   ModuleSymbols out;
   out.kind = ModuleSymbols::Kind::native;
-  out.path = symbolize::printable(module.path);
+  out.path = symbols::printable(module.path);
   out.module = last_part(out.path);
   out.id = build_id.hex();
   std::string link;
@@ -36,8 +37,8 @@ ModuleSymbols native_symbols(const object::Module& module, const object::BuildId
     out.remark = "its file and its headers could not be read";
   } else {
     out.source = source_of(*table);
-    out.found = symbolize::printable(table->sources().debug_path);
-    if (table->sources().image) link = object::debug_link_name(*table->sources().image);
+    out.found = symbols::printable(table->sources().debug_path);
+    if (table->sources().image) link = images::debug_link_name(*table->sources().image);
   }
   if (module.path == "[vdso]" && out.source != Source::file) {
     out.source = Source::image;  // of which the kernel leaves what is exported
@@ -59,9 +60,9 @@ ModuleSymbols native_symbols(const object::Module& module, const object::BuildId
 ModuleSymbols managed_symbols(const dotnet::names::PdbLookup& lookup) {
   ModuleSymbols out;
   out.kind = ModuleSymbols::Kind::managed;
-  out.module = symbolize::printable(lookup.assembly);
-  out.path = symbolize::printable(lookup.assembly_path);
-  out.found = symbolize::printable(lookup.found);
+  out.module = symbols::printable(lookup.assembly);
+  out.path = symbols::printable(lookup.assembly_path);
+  out.found = symbols::printable(lookup.found);
   const bool is_found = lookup.error.code == ErrorCode::none;
   out.source = !is_found ? Source::nothing : lookup.found.empty() ? Source::image : Source::file;
   if (lookup.is_edited) {
@@ -77,7 +78,7 @@ ModuleSymbols managed_symbols(const dotnet::names::PdbLookup& lookup) {
   out.id = guid_of(lookup);
   out.store_key = key.store_key();
   out.wanted_file = key.name;
-  if (!is_found && !lookup.refused.empty()) out.remark = symbolize::printable(lookup.refused) + " is of another build";
+  if (!is_found && !lookup.refused.empty()) out.remark = symbols::printable(lookup.refused) + " is of another build";
   return out;
 }
 
@@ -115,7 +116,7 @@ void tell_of_refused_pdbs(std::span<const std::unique_ptr<dotnet::ManagedRuntime
     for (const dotnet::names::PdbLookup& lookup : runtime->pdbs()) {
       if (lookup.is_edited) {
         dump.diagnoses.push_back({{},
-                                  symbolize::printable(lookup.assembly),
+                                  symbols::printable(lookup.assembly),
                                   "was changed while it ran (Hot Reload): its frames have no source lines, since those "
                                   "of the build may be wrong, and methods that were added have no names"});
         continue;
@@ -123,8 +124,8 @@ void tell_of_refused_pdbs(std::span<const std::unique_ptr<dotnet::ManagedRuntime
       if (lookup.refused.empty() || lookup.error.code == ErrorCode::none) continue;
       // A remark, no failure: what was asked for, stacks and names, is there.
       dump.diagnoses.push_back({{},
-                                symbolize::printable(lookup.assembly),
-                                symbolize::printable(lookup.refused) +
+                                symbols::printable(lookup.assembly),
+                                symbols::printable(lookup.refused) +
                                     " is of another build, so there are no source lines; wanted is the PDB " +
                                     guid_of(lookup)});
     }

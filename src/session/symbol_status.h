@@ -6,17 +6,18 @@
 #include <unordered_map>
 #include <vector>
 
+#include "dotnet/names/pdb_finder.h"
 #include "dotnet/runtime/managed_runtime.h"
+#include "engine/images/module_map.h"
+#include "engine/symbols/elf_symbols.h"
 #include "mixstack/dump.h"
 #include "mixstack/symbol_files.h"
-#include "object/module_map.h"
-#include "symbolize/elf_symbols.h"
 
 namespace mixstack::session {
 
 /// What a native image has, by its symbol table (null: it could not be opened).
-[[nodiscard]] ModuleSymbols native_symbols(const object::Module& module, const object::BuildId& build_id,
-                                           const object::SymbolTable* table);
+[[nodiscard]] ModuleSymbols native_symbols(const images::Module& module, const images::BuildId& build_id,
+                                           const images::SymbolTable* table);
 /// What an assembly has, by what its PDB was looked for.
 [[nodiscard]] ModuleSymbols managed_symbols(const dotnet::names::PdbLookup& lookup);
 

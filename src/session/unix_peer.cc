@@ -11,7 +11,7 @@
 #include <cstring>
 #include <span>
 
-#include "base/scoped_fd.h"
+#include "base/system/scoped_fd.h"
 
 namespace mixstack::session {
 namespace {

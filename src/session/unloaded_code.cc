@@ -4,7 +4,7 @@
 #include <functional>
 #include <map>
 
-#include "target/memory_map.h"
+#include "process/kernel/memory_map.h"
 
 namespace mixstack::session {
 namespace {
@@ -31,7 +31,7 @@ bool is_any_without_file(const ProcessDump& dump, const Target& target, std::spa
   for (const ThreadDump& t : dump.threads) {
     for (const Frame& f : t.trace.frames) {
       if (f.kind != FrameKind::native || std::find(seen.begin(), seen.end(), f.module) != seen.end()) continue;
-      const Region* r = target::find_region(all, f.pc.lookup());
+      const Region* r = process::find_region(all, f.pc.lookup());
       if (r != nullptr && is_image_code(*r) && !target.open_file(*r)) return true;
       seen.push_back(f.module);
     }
@@ -45,7 +45,7 @@ std::vector<Region> images_without_file(const ProcessDump& dump, const Target& t
   std::map<Address, const Region*> seen;
   for (const ThreadDump& t : dump.threads)
     for (const Frame& f : t.trace.frames)
-      if (const Region* r = f.kind == FrameKind::native ? target::find_region(all, f.pc.lookup()) : nullptr)
+      if (const Region* r = f.kind == FrameKind::native ? process::find_region(all, f.pc.lookup()) : nullptr)
         seen.emplace(r->range.begin, r);
   std::vector<Region> without;
   for (const auto& [begin, region] : seen)
@@ -68,8 +68,8 @@ bool are_same_mappings(std::span<const Region> a, std::span<const Region> b) {
 void doubt_code_of_another_time(ThreadDump& thread, std::span<const Region> known, std::span<const Region> captured) {
   if (are_same_mappings(known, captured)) return;
   doubt_frames(thread, [&](Address pc) {
-    const Region* then = target::find_region(captured, pc);
-    const Region* now = target::find_region(known, pc);
+    const Region* then = process::find_region(captured, pc);
+    const Region* now = process::find_region(known, pc);
     if (then == nullptr && now == nullptr) return false;
     return then == nullptr || now == nullptr || !is_same_mapping(*then, *now);
   });
@@ -81,9 +81,9 @@ void doubt_replaced_code(ProcessDump& dump, const Target& target, std::span<cons
   const auto now = target.regions();
   if (!now) return;
   const auto is_replaced = [&](Address pc) {
-    const Region* r = target::find_region(without_file, pc);
+    const Region* r = process::find_region(without_file, pc);
     if (r == nullptr) return false;
-    const Region* other = target::find_region(*now, pc);
+    const Region* other = process::find_region(*now, pc);
     return other == nullptr || !is_same_mapping(*r, *other);
   };
   for (ThreadDump& t : dump.threads) doubt_frames(t, is_replaced);

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "dotnet/async/waiting_thread.h"
 #include "session/call_arguments.h"
 
 namespace mixstack::session {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "dotnet/async/waiting_thread.h"
 #include "dotnet/runtime/managed_runtime.h"
 #include "mixstack/dump.h"
 

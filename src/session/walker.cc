@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "dotnet/async/waiting_thread.h"
 #include "session/dotnet_view.h"
 #include "session/inlined_frames.h"
 #include "session/unloaded_code.h"

@@ -5,13 +5,13 @@
 #include <span>
 #include <vector>
 
+#include "engine/dwarf/dwarf_symbols.h"
+#include "engine/symbol_files/symbol_finder.h"
+#include "engine/symbols/elf_symbols.h"
+#include "engine/symbols/symbolizer.h"
 #include "mixstack/walker.h"
 #include "session/capture_walk.h"
 #include "session/generated_code.h"
-#include "symbol_files/symbol_finder.h"
-#include "symbolize/dwarf/dwarf_symbols.h"
-#include "symbolize/elf_symbols.h"
-#include "symbolize/symbolizer.h"
 
 namespace mixstack {
 
@@ -23,10 +23,10 @@ class Walker::Implementation {
     const Target& target;
     const StepperChain& users;
     std::span<const std::shared_ptr<NameProvider>> providers;
-    std::shared_ptr<symbolize::SymbolTables> tables;
-    std::shared_ptr<symbolize::LineTables> lines;        ///< null: not wanted
+    std::shared_ptr<symbols::SymbolTables> tables;
+    std::shared_ptr<symbols::LineTables> lines;          ///< null: not wanted
     std::shared_ptr<symbol_files::SymbolFinder> finder;  ///< null: not wanted
-    object::PathOpener open_path;
+    images::PathOpener open_path;
   };
   /// `capture` has its regions.
   Implementation(Parts parts, Capture capture, const WalkOptions& options);
@@ -45,8 +45,8 @@ class Walker::Implementation {
   WalkOptions options;
   Capture capture;
   const std::vector<Region>& regions;  ///< of the capture
-  symbolize::ElfSymbols elf;
-  symbolize::DwarfSymbols native;  ///< the same with lines
+  symbols::ElfSymbols elf;
+  symbols::DwarfSymbols native;  ///< the same with lines
   session::GeneratedNames generated;
   session::CaptureWalk walk;  ///< of the common instant, the only one where one thread was captured
   Symbolizer symbolizer;

@@ -7,13 +7,14 @@
 #include <span>
 #include <vector>
 
+#include "base/memory/cached_memory.h"
+#include "dotnet/names/runtime_modules.h"
 #include "dotnet/runtime/managed_runtime.h"
-#include "memory/cached_memory.h"
+#include "engine/images/debug_file.h"
+#include "engine/walk/native_stepper.h"
 #include "mixstack/session.h"
-#include "object/debug_file.h"
 #include "session/generated_code.h"
 #include "session/process_facts.h"
-#include "walk/native_stepper.h"
 
 namespace mixstack::session {
 
@@ -23,7 +24,7 @@ class Worker {
  public:
   struct Sources {
     const Target& target;
-    object::PathOpener open_path;
+    images::PathOpener open_path;
     walk::Tables unwind_tables;
     RuntimeOptions runtime_options;
     dotnet::names::PdbFetcher fetch_pdb;         ///< null: nobody
@@ -41,7 +42,7 @@ class Worker {
   void fetch(std::span<const AddressRange> ranges) { live_.fetch(ranges); }
 
   [[nodiscard]] const std::shared_ptr<const ProcessFacts>& facts() const { return facts_; }
-  [[nodiscard]] const object::ModuleMap& modules() const { return facts_->modules(); }
+  [[nodiscard]] const images::ModuleMap& modules() const { return facts_->modules(); }
   /// The running target, through a cache.
   [[nodiscard]] const MemoryReader& live() const { return live_; }
   [[nodiscard]] std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes() const { return runtimes_; }

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "agent/jit_map.h"
+#include "agent/in_process/jit_map.h"
 
 using mixstack::AddressRange;
 using mixstack::agent::JitCode;

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "agent/recorder.h"
+#include "agent/in_process/recorder.h"
 
 namespace mixstack::agent {
 

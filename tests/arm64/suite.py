@@ -22,8 +22,9 @@ WORKERS = os.cpu_count() or 1
 UNIT_TIMEOUT = 400
 ALONE_TIMEOUT = 900  # the tests of live processes are many
 # What needs the processor for itself: stops, timers and signals of its own threads.
-ALONE = ("mixstack_target_test", "mixstack_self_walk_test", "mixstack_session_test", "mixstack_stackwalker_test",
-         "mixstack_agent_test", "drivers_test")
+ALONE = ("mixstack_process_live_test", "mixstack_process_core_test", "mixstack_process_self_test",
+         "mixstack_process_debugger_test", "mixstack_engine_self_walk_test", "mixstack_session_test", "mixstack_frontends_stackwalker_test",
+         "mixstack_agent_in_process_test", "drivers_test")
 
 # The live tests that say something of this CPU; the others are of the command line, of files, or of x86-64 only.
 LIVE = ("test_frames", "test_code", "test_native", "test_why")
@@ -179,7 +180,7 @@ def signed(build, totals):
     missing = [name for name in ("paca", "sve", "bti") if not re.search(rf"^Features\s*:.*\b{name}\b", features, re.M)]
     print(f"this CPU lacks {missing}" if missing else "this CPU signs, checks landing pads, and has long vectors", flush=True)
     totals.add(not missing, bool(missing), 0)
-    for name in ("mixstack_self_walk_test", "mixstack_memory_test"):
+    for name in ("mixstack_engine_self_walk_test", "mixstack_base_memory_test"):
         counts, text = one_unit(next(p for p in build.rglob(name) if p.is_file()))
         print(text, flush=True)
         totals.add(*counts)

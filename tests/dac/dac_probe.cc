@@ -5,13 +5,13 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "arch/cpu.h"
+#include "base/arch/cpu.h"
+#include "base/memory/cached_memory.h"
+#include "base/memory/overlay_memory.h"
 #include "dac/mixed_walk.h"
-#include "dotnet/backend_dac/dac_provider.h"
-#include "memory/cached_memory.h"
-#include "memory/overlay_memory.h"
-#include "object/module_map.h"
-#include "target/live/live_target.h"
+#include "dotnet/dac/dac_provider.h"
+#include "engine/images/module_map.h"
+#include "process/live/live_target.h"
 
 namespace {
 
@@ -133,7 +133,7 @@ json trace_json(const ThreadCapture& thread, const Trace& trace, NameProvider& n
   return out;
 }
 
-json mixed(Target& target, std::unique_ptr<dotnet::dac::DacProvider> provider, const object::ModuleMap& modules,
+json mixed(Target& target, std::unique_ptr<dotnet::dac::DacProvider> provider, const images::ModuleMap& modules,
            std::span<const Region> regions, memory::CachedMemory& memory) {
   json out{{"threads", json::array()}, {"diagnoses", json::array()}};
   dotnet::dac::DacRuntime runtime(std::move(provider), modules);
@@ -161,7 +161,7 @@ json look(Target& target, const Arguments& arguments) {
   memory::CachedMemory memory(target.memory());
   const auto regions = target.regions();
   if (!regions) return out;
-  const auto modules = object::ModuleMap::build(*regions, memory, [&](const Region& r) { return target.open_file(r); });
+  const auto modules = images::ModuleMap::build(*regions, memory, [&](const Region& r) { return target.open_file(r); });
   const auto runtimes = dotnet::find_runtimes(modules, target.info().executable);
   if (runtimes.empty()) return out;
   out["runtime"] = runtimes[0].version;
@@ -199,7 +199,7 @@ json look(Target& target, const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   const Arguments arguments = parse(argc, argv);
-  auto target = target::open_live(arguments.pid);
+  auto target = process::open_live(arguments.pid);
   if (!target) {
     std::fprintf(stderr, "cannot open process %u: error %d\n", arguments.pid, static_cast<int>(target.error().code));
     return 1;

@@ -22,8 +22,8 @@
 #include <cstring>
 #include <string>
 
-#include "dotnet/backend_dac/message_channel.h"
-#include "dotnet/backend_dac/protocol.h"
+#include "dotnet/dac/message_channel.h"
+#include "dotnet/dac/protocol.h"
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "dotnet/backend_dac/dac_client.h"
+#include "dotnet/dac/dac_client.h"
 
 namespace mixstack::dotnet::dac {
 namespace {

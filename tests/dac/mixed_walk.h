@@ -5,22 +5,22 @@
 #include <memory>
 #include <vector>
 
-#include "dotnet/backend_dac/dac_runtime.h"
-#include "memory/cached_memory.h"
-#include "memory/overlay_memory.h"
-#include "object/module_map.h"
-#include "walk/chain_walker.h"
-#include "walk/code_steppers.h"
-#include "walk/native_stepper.h"
-#include "walk/newborn_stepper.h"
-#include "walk/undescribed_stepper.h"
+#include "base/memory/cached_memory.h"
+#include "base/memory/overlay_memory.h"
+#include "dotnet/dac/dac_runtime.h"
+#include "engine/images/module_map.h"
+#include "engine/walk/chain_walker.h"
+#include "engine/walk/code_steppers.h"
+#include "engine/walk/native_stepper.h"
+#include "engine/walk/newborn_stepper.h"
+#include "engine/walk/undescribed_stepper.h"
 
 namespace mixstack::test {
 
 /// Everything borrowed.
 class DacWalk {
  public:
-  DacWalk(const Capture& capture, const MemoryReader& live, const object::ModuleMap& modules,
+  DacWalk(const Capture& capture, const MemoryReader& live, const images::ModuleMap& modules,
           std::span<const Region> regions, dotnet::dac::DacRuntime& runtime, walk::WalkOptions limits)
       : overlay_(capture, &live),
         only_copied_(capture, nullptr),

@@ -12,15 +12,15 @@
 #include <functional>
 #include <thread>
 
+#include "engine/walk_core/stop_reason.h"
 #include "mixstack/self_walk.h"
 #include "mixstack/session.h"
 #include "mixstack/walker.h"
+#include "process/self/self_target.h"
 #include "stackwalker/frame.h"
 #include "stackwalker/swk_errors.h"
 #include "stackwalker/walker.h"
 #include "support/host_cpu.h"
-#include "target/self/self_target.h"
-#include "walk_core/stop_reason.h"
 
 // Places in functions: each label lies behind a call, so that it can be a return address, too. Where the CFA is made of
 // a third register, that is one which calls preserve and which is not the frame pointer.
@@ -165,7 +165,7 @@ class Stack {
 class HandMadeTarget final : public Target {
  public:
   HandMadeTarget(const Registers& registers, AddressRange stack)
-      : target_(*target::open_self({})), registers_(registers), stack_(stack) {}
+      : target_(*process::open_self({})), registers_(registers), stack_(stack) {}
   [[nodiscard]] const TargetInfo& info() const override { return target_->info(); }
   [[nodiscard]] const MemoryReader& memory() const override { return target_->memory(); }
   [[nodiscard]] Result<std::vector<ThreadId>> threads() const override { return target_->threads(); }

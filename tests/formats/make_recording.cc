@@ -1,9 +1,9 @@
-// LINK: mixstack_formats
+// LINK: mixstack_output_formats
 // Writes the recording made by hand (tests/support/sample_recording.h), once raw: what the consumers of every format
 // are asked about by consumers_test.py.
 #include <cstdio>
 
-#include "formats/recording_file.h"
+#include "output/formats/recording_file.h"
 #include "support/sample_recording.h"
 
 int main(int argc, char** argv) {

@@ -46,7 +46,7 @@ class Batches(unittest.TestCase):
         self.assertEqual(together(HELPER, "// helper\nconst char* text = \"Row }\";\n"), [0, 0])
 
     def test_a_namespace_that_hides_another(self):
-        inner = batches.Source("int a();\n", ["namespace mixstack::target::test {\n}\n"])
+        inner = batches.Source("int a();\n", ["namespace mixstack::process::test {\n}\n"])
         self.assertEqual(list(batches.batches([inner, batches.Source("using test::filled;\n")])), [0, 1])
 
     def test_a_file_stays_where_it_was(self):

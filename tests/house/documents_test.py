@@ -38,11 +38,11 @@ class Documents(unittest.TestCase):
                 self.assertIn(f'"{word}"', schema)
 
     def test_exit_codes_are_described_with_their_numbers(self):
-        header = (ROOT / "src/cli/exit_code.h").read_text()
+        header = (ROOT / "src/frontends/cli/exit_code.h").read_text()
         codes = re.findall(r"^\s+(\w+) = (\d+),", header, re.M)
         self.assertGreaterEqual(len(codes), 10)
         text = (ROOT / "docs/exit-codes.md").read_text()
-        help_text = (ROOT / "src/cli/help.cc").read_text()
+        help_text = (ROOT / "src/frontends/cli/help.cc").read_text()
         for name, number in codes:
             self.assertIn(f"| {number} | {name} |", text)
             self.assertRegex(help_text, rf"(?m)(^| ) {number}  \w")

@@ -20,7 +20,7 @@ class WaitKinds(unittest.TestCase):
     """The table of kinds of waits is what text, JSON and schemas go by."""
 
     def test_schemas_list_the_table(self):
-        table = re.findall(r'\.kind = Kind::(\w+),\s+\.name = "(\w+)"', (ROOT / "src/model/wait_kinds.cc").read_text())
+        table = re.findall(r'\.kind = Kind::(\w+),\s+\.name = "(\w+)"', (ROOT / "src/base/words/wait_kinds.cc").read_text())
         names = [name for _, name in table if name != "none"]
         self.assertGreater(len(names), 20)
         self.assertEqual([kind for kind, _ in table], [name for _, name in table])

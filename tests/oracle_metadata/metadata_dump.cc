@@ -13,12 +13,12 @@
 #include <iostream>
 #include <string>
 
+#include "base/memory/cached_memory.h"
+#include "base/memory/process_memory.h"
 #include "dotnet/contracts/descriptor.h"
 #include "dotnet/names/method_names.h"
 #include "dotnet/names/raw_format.h"
-#include "memory/cached_memory.h"
-#include "memory/process_memory.h"
-#include "object/pe_image.h"
+#include "engine/images/pe_image.h"
 
 namespace {
 
@@ -82,7 +82,7 @@ void dump_methods(const Metadata& m) {
 
 int dump_file(const char* path) {
   const auto bytes = map_file(path);
-  const auto pe = object::PeImage::from_bytes(bytes, object::PeLayout::flat);
+  const auto pe = images::PeImage::from_bytes(bytes, images::PeLayout::flat);
   const auto cli = pe ? pe->cli_header() : tl::unexpected(pe.error());
   if (!cli) return std::fprintf(stderr, "%s: no .NET module\n", path), 1;
   const auto metadata =

@@ -19,10 +19,10 @@
 #include "dotnet/code/threads.h"
 #include "dotnet/names/method_names.h"
 #include "dotnet/names/runtime_method.h"
+#include "process/core/core_file.h"
+#include "process/core/core_target.h"
 #include "recorded_reads.h"
 #include "session/process_session.h"
-#include "target/core/core_file.h"
-#include "target/core/core_target.h"
 
 namespace mixstack::stress {
 namespace {
@@ -123,9 +123,9 @@ class Tour {
 };
 
 Result<std::unique_ptr<Session>> open(const std::string& path) {
-  auto bytes = target::CoreBytes::open(path);
+  auto bytes = process::CoreBytes::open(path);
   if (!bytes) return fail(bytes.error());
-  auto target = target::open_core(std::move(*bytes), {});
+  auto target = process::open_core(std::move(*bytes), {});
   if (!target) return fail(target.error());
   return session::ProcessSession::open(std::move(*target));
 }
@@ -153,9 +153,9 @@ void tour(Session& session, const ProcessDump& dump, RecordedReads& reads) {
 }
 
 int run(const std::string& path) {
-  auto bytes = target::CoreBytes::open(path);
+  auto bytes = process::CoreBytes::open(path);
   if (!bytes) return fail_with(bytes.error());
-  const auto file = target::CoreFile::read(std::move(*bytes));
+  const auto file = process::CoreFile::read(std::move(*bytes));
   if (!file) return fail_with(file.error());
   auto session = open(path);
   if (!session) return fail_with(session.error());

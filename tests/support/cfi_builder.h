@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "object/elf_image.h"
+#include "engine/images/elf_image.h"
 
 namespace mixstack::test {
 
@@ -112,8 +112,8 @@ class CfiBuilder {
   [[nodiscard]] std::size_t head_size() const { return dwarf64_ ? (debug_frame_ ? 20 : 16) : 8; }
 
   /// As an unwinder gets it. Borrows this builder.
-  [[nodiscard]] object::UnwindSections sections(Arch arch = Arch::x86_64) const {
-    object::UnwindSections out;
+  [[nodiscard]] images::UnwindSections sections(Arch arch = Arch::x86_64) const {
+    images::UnwindSections out;
     out.arch = arch;
     auto& section = debug_frame_ ? out.debug_frame : out.eh_frame;
     section.address = kAddress;

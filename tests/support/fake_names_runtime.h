@@ -1,9 +1,9 @@
 // A runtime's types and methods laid out by hand in a buffer, for tests: the offsets are those of .NET 10.0.12 x64.
 #pragma once
 
+#include "base/memory/buffer_memory.h"
 #include "dotnet/contracts/layouts.h"
 #include "dotnet/names/method_names.h"
-#include "memory/buffer_memory.h"
 #include "support/metadata_builder.h"
 
 namespace mixstack::dotnet::names {

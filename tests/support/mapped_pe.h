@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/byte_cursor.h"
+#include "base/system/byte_cursor.h"
 
 namespace mixstack::test {
 

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "model/recording.h"
+#include "base/words/recording.h"
 
 namespace mixstack::testing {
 

@@ -3,10 +3,10 @@
 
 #include <memory>
 
+#include "base/memory/cached_memory.h"
+#include "base/memory/overlay_memory.h"
 #include "dotnet/code/runtime.h"
 #include "dotnet/code/threads.h"
-#include "memory/cached_memory.h"
-#include "memory/overlay_memory.h"
 #include "mixstack/target.h"
 
 namespace mixstack::test {
@@ -18,7 +18,7 @@ class StoppedRuntime {
     target_ = std::move(*target);
     auto regions = target_->regions();
     if (!regions) return;
-    modules_ = object::ModuleMap::build(*regions, target_->memory(),
+    modules_ = images::ModuleMap::build(*regions, target_->memory(),
                                         [this](const Region& r) { return target_->open_file(r); });
     const auto images = dotnet::find_runtimes(modules_, target_->info().executable);
     if (images.empty()) return;
@@ -54,7 +54,7 @@ class StoppedRuntime {
 
  private:
   std::unique_ptr<Target> target_;
-  object::ModuleMap modules_;
+  images::ModuleMap modules_;
   std::shared_ptr<const dotnet::RuntimeFacts> runtime_;
   Capture capture_;
   std::unique_ptr<memory::CachedMemory> cache_;

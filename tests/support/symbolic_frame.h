@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/unwind/rule.h"
 #include "mixstack/registers.h"
-#include "unwind/rule.h"
 
 namespace mixstack::test {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "object/file_bytes.h"
+#include "engine/images/file_bytes.h"
 #include "support/mapped_pe.h"
 
 namespace mixstack::test {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/recording.h"
+#include "base/words/recording.h"
 
 namespace mixstack::web_test {
 

@@ -5,10 +5,10 @@
 #include <map>
 #include <string>
 
-#include "formats/recording_file.h"
-#include "report/flame_html.h"
-#include "report/flame_svg.h"
-#include "report/why_html.h"
+#include "output/formats/recording_file.h"
+#include "output/report/flame_html.h"
+#include "output/report/flame_svg.h"
+#include "output/report/why_html.h"
 #include "web/stack_maker.h"
 #include "web/why_answers.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/words/busy.h"
+#include "base/words/verdict.h"
 #include "mixstack/dump.h"
-#include "model/busy.h"
-#include "model/verdict.h"
 
 namespace mixstack::web_test {
 

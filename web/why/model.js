@@ -1,4 +1,4 @@
-// From the data of src/report/why_html.cc to a graph: nodes are threads (or several that do the same), what they wait
+// From the data of src/output/report/why_html.cc to a graph: nodes are threads (or several that do the same), what they wait
 // for, and async methods in between; an edge leads from who waits to what is waited for, and from there to who holds it.
 
 const FEW = 3;  // so many threads that do the same become one node

@@ -6,7 +6,7 @@
 #include "dotnet/code/code_manager.h"
 #include "dotnet/code/frames/frame_chain.h"
 #include "dotnet/code/threads.h"
-#include "walk_core/witness.h"
+#include "engine/walk_core/witness.h"
 
 namespace mixstack::dotnet {
 

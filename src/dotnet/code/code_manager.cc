@@ -12,7 +12,7 @@
 #include <array>
 
 #include "dotnet/code/gc_ref_map.h"
-#include "unwind/windows/format.h"
+#include "engine/unwind/windows/format.h"
 
 namespace mixstack::dotnet {
 namespace {

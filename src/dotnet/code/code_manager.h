@@ -16,8 +16,8 @@
 #include "dotnet/code/variables.h"
 #include "dotnet/contracts/contracts.h"
 #include "dotnet/gcinfo/live_slots.h"
-#include "unwind/rule.h"
-#include "unwind/rule_source.h"
+#include "engine/unwind/rule.h"
+#include "engine/unwind/rule_source.h"
 
 namespace mixstack::dotnet {
 

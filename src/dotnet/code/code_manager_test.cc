@@ -4,8 +4,8 @@
 
 #include <array>
 
+#include "engine/unwind/rule_step.h"
 #include "support/dotnet_memory.h"
-#include "unwind/rule_step.h"
 
 namespace mixstack::dotnet {
 namespace {

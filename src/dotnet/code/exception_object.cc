@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/byte_cursor.h"
+#include "base/system/byte_cursor.h"
 #include "dotnet/code/exceptions.h"
 
 namespace mixstack::dotnet {

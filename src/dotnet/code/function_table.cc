@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "arch/cpu.h"
-#include "base/byte_cursor.h"
-#include "unwind/windows/format.h"
+#include "base/arch/cpu.h"
+#include "base/system/byte_cursor.h"
+#include "engine/unwind/windows/format.h"
 
 namespace mixstack::dotnet {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "dotnet/contracts/runtime_memory.h"
-#include "unwind/windows/unwind_data.h"
+#include "engine/unwind/windows/unwind_data.h"
 
 namespace mixstack::dotnet {
 

@@ -3,7 +3,7 @@
 #include <limits>
 #include <optional>
 
-#include "arch/per_cpu.h"
+#include "base/arch/per_cpu.h"
 #include "dotnet/code/frames/aarch64/unwind_data_size.h"
 #include "dotnet/code/frames/x86_64/unwind_data_size.h"
 

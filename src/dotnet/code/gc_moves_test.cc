@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "memory/buffer_memory.h"
+#include "base/memory/buffer_memory.h"
 
 namespace mixstack::dotnet {
 namespace {

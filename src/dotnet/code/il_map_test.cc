@@ -4,8 +4,8 @@
 
 #include <array>
 
+#include "base/memory/buffer_memory.h"
 #include "dotnet/code/native_array.h"
-#include "memory/buffer_memory.h"
 
 namespace mixstack::dotnet {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/byte_cursor.h"
+#include "base/system/byte_cursor.h"
 #include "dotnet/code/native_array.h"
 
 namespace mixstack::dotnet {

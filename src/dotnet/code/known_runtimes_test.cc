@@ -15,8 +15,8 @@ constexpr std::string_view kList =
     "aa01 linux-x64 10.0.99 10.0.9926.1 c0ffee 1000 1 0,20\n"
     "aa02 linux-arm64 8.0.1 8.0.126.1 c0ffee 2000 - -\n";
 
-object::BuildId id_of(std::string_view hex) {
-  object::BuildId id;
+images::BuildId id_of(std::string_view hex) {
+  images::BuildId id;
   for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
     id.bytes[id.size++] = static_cast<std::uint8_t>(std::stoul(std::string(hex.substr(i, 2)), nullptr, 16));
   return id;

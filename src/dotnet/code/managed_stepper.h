@@ -2,14 +2,14 @@
 #pragma once
 
 #include "dotnet/code/generic_context.h"
-#include "unwind/rule_step.h"
-#include "walk_core/stepper.h"
+#include "engine/unwind/rule_step.h"
+#include "engine/walk_core/stepper.h"
 
 namespace mixstack::dotnet {
 
 /// Claims code of methods (JIT and ReadyToRun) and of the runtime's stubs. Stubs are claimed, so that they are named,
-/// but stepped out of by others (walk/undescribed_stepper.h). Rules are executed by the walk's engine, which keeps them
-/// beside those of native code. Borrows both.
+/// but stepped out of by others (engine/walk/undescribed_stepper.h). Rules are executed by the walk's engine, which
+/// keeps them beside those of native code. Borrows both.
 class ManagedStepper final : public walk::FrameStepper {
  public:
   explicit ManagedStepper(CodeManager& code) : code_(code), contexts_(code) {}

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <charconv>
 
-#include "arch/cpu.h"
+#include "base/arch/cpu.h"
+#include "base/memory/cached_memory.h"
 #include "dotnet/code/code_of_9.h"
 #include "dotnet/contracts/known/known_runtimes.h"
-#include "memory/cached_memory.h"
 
 namespace mixstack::dotnet {
 namespace {
@@ -43,7 +43,7 @@ void version_from_path(RuntimeImage& image) {
   if (!part.empty() && part[0] >= '0' && part[0] <= '9') image.version = part;
 }
 
-void find_version(const object::ElfImage& elf, RuntimeImage& image) {
+void find_version(const images::ElfImage& elf, RuntimeImage& image) {
   for (const std::string_view name : {".data", ".rodata"}) {
     const auto section = elf.section(name);
     if (!section) continue;
@@ -53,7 +53,7 @@ void find_version(const object::ElfImage& elf, RuntimeImage& image) {
 }
 
 // Whether the image exports a descriptor; fills in the other facts of the image.
-bool read_image(const object::ElfImage& elf, RuntimeImage& image) {
+bool read_image(const images::ElfImage& elf, RuntimeImage& image) {
   const auto address = [&](std::string_view name) {
     const auto symbol = elf.dynamic_symbol(name);
     return symbol ? image.base + *symbol : 0;
@@ -105,13 +105,13 @@ unsigned RuntimeImage::major_version() const {
   return v;
 }
 
-std::vector<RuntimeImage> find_runtimes(const object::ModuleMap& modules, std::string_view executable) {
+std::vector<RuntimeImage> find_runtimes(const images::ModuleMap& modules, std::string_view executable) {
   std::vector<RuntimeImage> found;
   const auto all = modules.modules();
   for (ModuleIndex i = 0; i < all.size(); i++) {
-    const object::Module& m = all[i];
+    const images::Module& m = all[i];
     const bool is_library = file_name(m.path) == "libcoreclr.so";
-    if (m.kind != object::ModuleKind::elf || (!is_library && m.path != executable)) continue;
+    if (m.kind != images::ModuleKind::elf || (!is_library && m.path != executable)) continue;
     RuntimeImage image;
     image.module = i;
     image.path = m.path;

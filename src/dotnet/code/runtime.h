@@ -7,7 +7,7 @@
 
 #include "dotnet/code/supplement.h"
 #include "dotnet/contracts/contracts.h"
-#include "object/module_map.h"
+#include "engine/images/module_map.h"
 
 namespace mixstack::dotnet {
 
@@ -22,7 +22,7 @@ struct RuntimeImage {
   bool is_single_file = false;  ///< the runtime is part of the program's own executable
   std::string version;  ///< "10.0.1226.42308", from the version string the runtime's data holds, else from its path
   std::string commit;   ///< of dotnet/runtime; empty when not known
-  object::BuildId build_id;
+  images::BuildId build_id;
   bool is_known_release = false;  ///< its build id is in the list of releases (known/known_runtimes.h)
   /// 8, 9, 10, ...; 0 when not known.
   [[nodiscard]] unsigned major_version() const;
@@ -33,7 +33,7 @@ struct RuntimeImage {
 
 /// Finds every CoreCLR among the modules: libcoreclr.so, and `executable` when it exports the descriptor itself
 /// (single file). Opens no other image.
-[[nodiscard]] std::vector<RuntimeImage> find_runtimes(const object::ModuleMap& modules, std::string_view executable);
+[[nodiscard]] std::vector<RuntimeImage> find_runtimes(const images::ModuleMap& modules, std::string_view executable);
 
 /// A runtime whose descriptor could be read. contracts() tells which parts are usable; a runtime that lacks the code
 /// contracts (.NET 9) still gives its threads. Immutable after open(): share it between threads. Borrows `constants`.

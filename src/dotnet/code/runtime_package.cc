@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "arch/per_cpu.h"
+#include "base/arch/per_cpu.h"
 #include "dotnet/bcl/types.h"
 #include "dotnet/contracts/known/known_runtimes.h"
 

@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "arch/cpu.h"
+#include "base/arch/cpu.h"
 #include "dotnet/code/exact_generics.h"
 #include "dotnet/code/exceptions.h"
 #include "dotnet/code/gc_ref_map.h"

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <map>
 
-#include "arch/cpu.h"
+#include "base/arch/cpu.h"
 #include "dotnet/code/stack_walk.h"
+#include "process/live/live_target.h"
 #include "support/dotnet_process.h"
 #include "support/stopped_runtime.h"
-#include "target/live/live_target.h"
 
 namespace mixstack::dotnet {
 namespace {
@@ -117,7 +117,7 @@ TEST_P(AgainstDac, EveryReferenceOfEveryThreadIsTheSame) {
   if (!process.ready() && test::DotnetProcess::asked_release().empty()) GTEST_SKIP() << "the scenarios are not built";
   ASSERT_TRUE(process.ready()) << "the scenarios are not built for the release that was asked for";
   process.stop();
-  const test::StoppedRuntime seen(target::open_live(process.pid()));
+  const test::StoppedRuntime seen(process::open_live(process.pid()));
   ASSERT_TRUE(seen.ok());
   std::map<std::uint64_t, StackReferences> by_id;
   for (const auto& t : seen.threads().threads) {
@@ -171,7 +171,7 @@ TEST(ExactGenericArgsTokenLive, OfThisIsTheTypeOfAnObjectOfTheFrame) {
   const test::DotnetProcess process("generics");
   if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";
   process.stop();
-  const test::StoppedRuntime seen(target::open_live(process.pid()));
+  const test::StoppedRuntime seen(process::open_live(process.pid()));
   ASSERT_TRUE(seen.ok());
   const auto oracle = process.ask_clrmd("--roots");
   const bool is_answer = oracle.end == test::ClrmdAnswer::End::answered;

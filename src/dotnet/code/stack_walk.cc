@@ -1,12 +1,12 @@
 // Follows docs/design/datacontracts/StackWalk.md and StackWalk_1.cs of dotnet/runtime.
 #include "dotnet/code/stack_walk.h"
 
-#include "arch/context.h"
+#include "base/arch/context.h"
 #include "dotnet/code/frames/frame_chain.h"
 #include "dotnet/code/generic_context.h"
 #include "dotnet/code/method_check.h"
-#include "unwind/apply.h"
-#include "walk_core/caller_check.h"
+#include "engine/unwind/apply.h"
+#include "engine/walk_core/caller_check.h"
 
 namespace mixstack::dotnet {
 

@@ -3,15 +3,15 @@
 
 #include <map>
 
-#include "arch/context.h"
-#include "arch/cpu.h"
-#include "base/byte_cursor.h"
+#include "base/arch/context.h"
+#include "base/arch/cpu.h"
+#include "base/system/byte_cursor.h"
 #include "dotnet/code/exceptions.h"
 #include "dotnet/code/stack_walk.h"
+#include "process/live/live_target.h"
 #include "support/dotnet_process.h"
 #include "support/host_cpu.h"
 #include "support/stopped_runtime.h"
-#include "target/live/live_target.h"
 
 namespace mixstack::dotnet {
 namespace {
@@ -107,7 +107,7 @@ TEST_P(AgainstClrMd, EveryElementOfEveryThreadIsTheSame) {
   const test::DotnetProcess process(GetParam());
   if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";
   process.stop();
-  const Observation seen(target::open_live(process.pid()));
+  const Observation seen(process::open_live(process.pid()));
   ASSERT_TRUE(seen.ok());
   EXPECT_TRUE(seen.runtime().can_walk());
   const auto oracle = process.ask_clrmd();
@@ -157,7 +157,7 @@ TEST(StackWalkLive, FirstWorkedExampleThroughABlockedFilter) {
   const test::DotnetProcess process("filter_native");
   if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";
   process.stop();
-  const Observation seen(target::open_live(process.pid()));
+  const Observation seen(process::open_live(process.pid()));
   ASSERT_TRUE(seen.ok());
   const auto* thread = find_thread(seen, "filter-native");
   ASSERT_NE(thread, nullptr);
@@ -181,7 +181,7 @@ TEST(StackWalkLive, SecondWorkedExampleSkipsTheInlinedCallFrame) {
   const test::DotnetProcess process("uco_fnptr");
   if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";
   process.stop();
-  const Observation seen(target::open_live(process.pid()));
+  const Observation seen(process::open_live(process.pid()));
   ASSERT_TRUE(seen.ok());
   const auto* thread = find_thread(seen, "uco-spin");
   ASSERT_NE(thread, nullptr);

@@ -1,7 +1,7 @@
 #include "dotnet/code/stack_walk.h"
 
-#include "arch/context.h"
-#include "base/byte_cursor.h"
+#include "base/arch/context.h"
+#include "base/system/byte_cursor.h"
 #include "support/dotnet_memory.h"
 
 namespace mixstack::dotnet {

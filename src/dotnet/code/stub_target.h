@@ -4,7 +4,7 @@
 #include <span>
 
 #include "dotnet/code/code_manager.h"
-#include "walk_core/stepper.h"
+#include "engine/walk_core/stepper.h"
 
 namespace mixstack::dotnet {
 

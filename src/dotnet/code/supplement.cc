@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "arch/cpu.h"
+#include "base/arch/cpu.h"
 #include "dotnet/code/frames/frame_chain.h"
 #include "dotnet/code/method_check.h"
 #include "dotnet/code/threads.h"

@@ -3,7 +3,7 @@
 #include <array>
 #include <unordered_set>
 
-#include "base/byte_cursor.h"
+#include "base/system/byte_cursor.h"
 
 namespace mixstack::dotnet {
 namespace {

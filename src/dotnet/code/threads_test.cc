@@ -2,11 +2,11 @@
 
 #include <functional>
 
+#include "base/memory/buffer_memory.h"
+#include "base/memory/overlay_memory.h"
 #include "dotnet/code/exceptions.h"
 #include "dotnet/code/supplement.h"
 #include "dotnet/code/suspension.h"
-#include "memory/buffer_memory.h"
-#include "memory/overlay_memory.h"
 #include "support/dotnet_memory.h"
 
 namespace mixstack::dotnet {

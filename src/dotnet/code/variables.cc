@@ -1,7 +1,7 @@
 #include "dotnet/code/variables.h"
 
-#include "arch/cpu.h"
-#include "arch/per_cpu.h"
+#include "base/arch/cpu.h"
+#include "base/arch/per_cpu.h"
 #include "dotnet/code/frames/aarch64/debug_registers.h"
 #include "dotnet/code/frames/x86_64/debug_registers.h"
 #include "dotnet/code/nibbles.h"

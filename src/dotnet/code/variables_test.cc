@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "memory/buffer_memory.h"
+#include "base/memory/buffer_memory.h"
 
 namespace mixstack::dotnet {
 namespace {

@@ -5,9 +5,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/memory/buffer_memory.h"
 #include "dotnet/contracts/contracts.h"
 #include "dotnet/contracts/layouts.h"
-#include "memory/buffer_memory.h"
 
 namespace mixstack::dotnet {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "arch/per_cpu.h"
+#include "base/arch/per_cpu.h"
 
 namespace mixstack::dotnet {
 namespace {

@@ -1,7 +1,7 @@
 // The encodings of all CPUs.
 #pragma once
 
-#include "arch/per_cpu.h"
+#include "base/arch/per_cpu.h"
 #include "dotnet/gcinfo/aarch64/encoding.h"
 #include "dotnet/gcinfo/x86_64/encoding.h"
 

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "base/byte_cursor.h"
+#include "base/system/byte_cursor.h"
 #include "dotnet/names/generated_names.h"
 
 namespace mixstack::dotnet::names {

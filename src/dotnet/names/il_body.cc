@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "base/byte_cursor.h"
+#include "base/system/byte_cursor.h"
 
 namespace mixstack::dotnet::names {
 namespace {

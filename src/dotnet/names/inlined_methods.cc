@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "dotnet/names/inlining_record.h"
-#include "symbolize/demangle.h"
+#include "engine/symbols/demangle.h"
 
 namespace mixstack::dotnet::names {
 namespace {
@@ -135,7 +135,7 @@ std::optional<SymbolInfo> InlinedMethods::symbol(Address method, std::optional<s
   info.inlining = how;
   if (il)
     if (auto line = lines_.of_il(**name, *il)) {
-      info.file = symbolize::printable(line->file);
+      info.file = symbols::printable(line->file);
       info.line = line->line;
     }
   return info;

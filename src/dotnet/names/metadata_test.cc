@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "memory/buffer_memory.h"
+#include "base/memory/buffer_memory.h"
 #include "support/metadata_builder.h"
 
 namespace mixstack::dotnet::names {

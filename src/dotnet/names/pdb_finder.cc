@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "object/decompress.h"
+#include "engine/images/decompress.h"
 
 namespace mixstack::dotnet::names {
 namespace {
@@ -22,14 +22,14 @@ constexpr std::size_t kMostEntries = 64;
 constexpr std::uint32_t kMostCodeView = 24 + 4096, kMostEmbedded = 64u << 20;
 constexpr std::size_t kMostUnpacked = std::size_t{256} << 20;
 
-Result<std::vector<std::byte>> bytes_at(const object::PeImage& image, std::uint32_t rva, std::uint32_t size) {
+Result<std::vector<std::byte>> bytes_at(const images::PeImage& image, std::uint32_t rva, std::uint32_t size) {
   std::vector<std::byte> bytes(size);
   if (const auto read = image.read(rva, bytes); !read) return fail(read.error());
   return bytes;
 }
 
 /// "RSDS", GUID, age, path.
-void read_code_view(const object::PeImage& image, const DebugEntry& entry, PdbReference& out) {
+void read_code_view(const images::PeImage& image, const DebugEntry& entry, PdbReference& out) {
   if (entry.size < 24 || entry.minor != kPortable) return;
   const auto bytes = bytes_at(image, entry.rva, std::min(entry.size, kMostCodeView));
   std::uint32_t magic = 0;
@@ -48,7 +48,7 @@ void read_code_view(const object::PeImage& image, const DebugEntry& entry, PdbRe
   out.has_id = true;
 }
 
-Result<std::shared_ptr<const PortablePdb>> open_embedded(const object::PeImage& image, const PdbReference& wanted) {
+Result<std::shared_ptr<const PortablePdb>> open_embedded(const images::PeImage& image, const PdbReference& wanted) {
   constexpr std::uint32_t kHeader = 8;  // "MPDB", size when unpacked
   if (wanted.embedded_size <= kHeader || wanted.embedded_size > kMostEmbedded)
     return fail(ErrorCode::limit_exceeded, wanted.embedded_size);
@@ -58,7 +58,7 @@ Result<std::shared_ptr<const PortablePdb>> open_embedded(const object::PeImage& 
   std::memcpy(&magic, packed->data(), 4);
   std::memcpy(&size, packed->data() + 4, 4);
   if (magic != kMpdb || size > kMostUnpacked) return fail(ErrorCode::malformed, magic);
-  auto unpacked = object::decompress_deflate(std::span(*packed).subspan(kHeader), size);
+  auto unpacked = images::decompress_deflate(std::span(*packed).subspan(kHeader), size);
   if (!unpacked) return fail(unpacked.error());
   auto kept = std::make_shared<const std::vector<std::byte>>(std::move(*unpacked));
   return PortablePdb::open(MetadataBytes::borrow(*kept, kept));
@@ -103,9 +103,9 @@ Result<std::shared_ptr<const PortablePdb>> fetch_pdb(const PdbFetcher& fetch, Pd
 
 }  // namespace
 
-PdbReference pdb_reference(const object::PeImage& image) {
+PdbReference pdb_reference(const images::PeImage& image) {
   PdbReference reference;
-  const object::PeDirectory directory = image.directory(object::PeDirectoryId::debug);
+  const images::PeDirectory directory = image.directory(images::PeDirectoryId::debug);
   const std::size_t count = std::min<std::size_t>(directory.size / sizeof(DebugEntry), kMostEntries);
   std::vector<DebugEntry> entries(count);
   if (directory.empty()) return reference;
@@ -122,7 +122,7 @@ PdbReference pdb_reference(const object::PeImage& image) {
   return reference;
 }
 
-Result<std::shared_ptr<const PortablePdb>> find_pdb(const object::PeImage& image, const std::string& path,
+Result<std::shared_ptr<const PortablePdb>> find_pdb(const images::PeImage& image, const std::string& path,
                                                     const FileOpener& opener, const PdbFetcher& fetch,
                                                     PdbLookup& lookup) {
   const PdbReference& wanted = lookup.wanted = pdb_reference(image);

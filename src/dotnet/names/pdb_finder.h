@@ -7,7 +7,7 @@
 
 #include "dotnet/names/portable_pdb.h"
 #include "dotnet/names/runtime_modules.h"
-#include "object/pe_image.h"
+#include "engine/images/pe_image.h"
 
 namespace mixstack::dotnet::names {
 
@@ -20,7 +20,7 @@ struct PdbReference {
   std::uint32_t embedded_rva = 0, embedded_size = 0;  ///< 0: not in the image
 };
 
-[[nodiscard]] PdbReference pdb_reference(const object::PeImage& image);
+[[nodiscard]] PdbReference pdb_reference(const images::PeImage& image);
 
 /// The places where a PDB was looked for, and the result.
 struct PdbLookup {
@@ -35,7 +35,7 @@ struct PdbLookup {
 /// The PDB of `image`, which the target has at `path` (empty: nowhere): the one inside, else the file beside it, else
 /// the one that `fetch` finds (null: not asked). Only a portable PDB with the id that the image asks for counts.
 /// Errors: `not_found` (none asked for, or no file), `mismatch` (another one's, or not portable), those of opening.
-[[nodiscard]] Result<std::shared_ptr<const PortablePdb>> find_pdb(const object::PeImage& image, const std::string& path,
+[[nodiscard]] Result<std::shared_ptr<const PortablePdb>> find_pdb(const images::PeImage& image, const std::string& path,
                                                                   const FileOpener& opener, const PdbFetcher& fetch,
                                                                   PdbLookup& lookup);
 

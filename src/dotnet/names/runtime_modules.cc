@@ -15,7 +15,7 @@
 #include "dotnet/names/il_body.h"
 #include "dotnet/names/managed_string.h"
 #include "dotnet/names/pdb_finder.h"
-#include "object/pe_image.h"
+#include "engine/images/pe_image.h"
 
 namespace mixstack::dotnet::names {
 namespace {
@@ -149,8 +149,8 @@ Result<std::shared_ptr<const PortablePdb>> RuntimeModules::pdb(Address module, c
   if (!has_image || facts.is_emitted) return fail(ErrorCode::not_found, module);
   Result<std::shared_ptr<const PortablePdb>> found = fail(ErrorCode::not_found, module);
   for (const bool is_mapped : {image.is_mapped, !image.is_mapped}) {
-    const auto layout = is_mapped ? object::PeLayout::mapped : object::PeLayout::flat;
-    if (const auto pe = object::PeImage::from_memory(bulk_, image.base, layout, image.size))
+    const auto layout = is_mapped ? images::PeLayout::mapped : images::PeLayout::flat;
+    if (const auto pe = images::PeImage::from_memory(bulk_, image.base, layout, image.size))
       found = find_pdb(*pe, facts.path, opener_, fetch, lookup);
     if (found || image.is_certain) break;
   }
@@ -158,7 +158,7 @@ Result<std::shared_ptr<const PortablePdb>> RuntimeModules::pdb(Address module, c
   // The memory of the image is missing (a core). Its file is there and was proved to be the right one.
   const auto file = opener_(facts.path);
   if (!file) return fail(file.error());
-  const auto pe = object::PeImage::from_bytes((*file)->bytes(), object::PeLayout::flat);
+  const auto pe = images::PeImage::from_bytes((*file)->bytes(), images::PeLayout::flat);
   if (!pe) return fail(pe.error());
   return find_pdb(*pe, facts.path, opener_, fetch, lookup);
 }
@@ -166,7 +166,7 @@ Result<std::shared_ptr<const PortablePdb>> RuntimeModules::pdb(Address module, c
 namespace {
 
 /// In the wrong layout the header of an image leads to other bytes of it, which may look like the next header.
-bool leads_to_metadata(const object::PeImage& pe) {
+bool leads_to_metadata(const images::PeImage& pe) {
   constexpr std::array<std::byte, 4> kSignature{std::byte{'B'}, std::byte{'S'}, std::byte{'J'}, std::byte{'B'}};
   const auto cli = pe.cli_header();
   std::array<std::byte, 4> signature{};
@@ -184,12 +184,12 @@ RuntimeModules::OpenImage RuntimeModules::open_image(Address module) {
   if (facts.source == MetadataSource::file) {
     auto file = opener_(facts.path);
     if (!file) return {};
-    auto pe = object::PeImage::from_bytes((*file)->bytes(), object::PeLayout::flat);
+    auto pe = images::PeImage::from_bytes((*file)->bytes(), images::PeLayout::flat);
     return pe ? OpenImage{std::move(*file), std::move(*pe)} : OpenImage{};
   }
   for (const bool is_mapped : {image.is_mapped, !image.is_mapped}) {
-    const auto layout = is_mapped ? object::PeLayout::mapped : object::PeLayout::flat;
-    auto pe = object::PeImage::from_memory(bulk_, image.base, layout, image.size);
+    const auto layout = is_mapped ? images::PeLayout::mapped : images::PeLayout::flat;
+    auto pe = images::PeImage::from_memory(bulk_, image.base, layout, image.size);
     if (pe && leads_to_metadata(*pe)) return {nullptr, std::move(*pe)};
     if (image.is_certain) break;
   }
@@ -203,7 +203,7 @@ Result<RuntimeModules::Il> RuntimeModules::il(Address module, std::uint32_t rva)
     known = images_.emplace(module, open_image(module)).first;
   }
   if (!known->second.pe) return fail(ErrorCode::not_found, module);
-  const object::PeImage& pe = *known->second.pe;
+  const images::PeImage& pe = *known->second.pe;
   std::array<std::byte, IlBody::kMaxHeader> header{};
   // A tiny method may be the last bytes of its section.
   std::size_t size = header.size();
@@ -221,7 +221,7 @@ Result<RuntimeModules::Il> RuntimeModules::il(Address module, std::uint32_t rva)
 }
 
 // Sections begin at multiples of 4.
-IlHandlers RuntimeModules::read_handlers(const object::PeImage& pe, std::uint32_t rva) {
+IlHandlers RuntimeModules::read_handlers(const images::PeImage& pe, std::uint32_t rva) {
   IlHandlers handlers;
   for (unsigned n = 0; n < IlHandlers::kMaxSections; n++) {
     rva = (rva + 3) & ~3u;
@@ -264,8 +264,8 @@ RuntimeModules::Image RuntimeModules::image_of(Address module, bool& has_image) 
 }
 
 Result<std::shared_ptr<const Metadata>> RuntimeModules::from_memory(const Image& image) const {
-  const auto layout = image.is_mapped ? object::PeLayout::mapped : object::PeLayout::flat;
-  const auto pe = object::PeImage::from_memory(memory_.reader(), image.base, layout, image.size);
+  const auto layout = image.is_mapped ? images::PeLayout::mapped : images::PeLayout::flat;
+  const auto pe = images::PeImage::from_memory(memory_.reader(), image.base, layout, image.size);
   if (!pe) return fail(pe.error());
   const auto cli = pe->cli_header();
   if (!cli) return fail(cli.error());
@@ -281,7 +281,7 @@ Result<std::shared_ptr<const Metadata>> RuntimeModules::from_file(const ModuleFa
   auto file = opener_(facts.path);
   if (!file) return fail(file.error());
   const auto bytes = (*file)->bytes();
-  const auto pe = object::PeImage::from_bytes(bytes, object::PeLayout::flat);
+  const auto pe = images::PeImage::from_bytes(bytes, images::PeLayout::flat);
   if (!pe) return fail(pe.error());
   // Without readable memory there is no MVID, so the runtime's own record of the image must agree: its size and its
   // numbers of types, methods, fields and references.

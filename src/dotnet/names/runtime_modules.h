@@ -10,8 +10,8 @@
 #include "dotnet/contracts/runtime_memory.h"
 #include "dotnet/names/il_body.h"
 #include "dotnet/names/metadata.h"
+#include "engine/images/pe_image.h"
 #include "mixstack/target.h"
-#include "object/pe_image.h"
 
 namespace mixstack::dotnet::names {
 
@@ -85,10 +85,10 @@ class RuntimeModules {
   /// An image with the bytes it is read from: the target's memory, or a file.
   struct OpenImage {
     std::shared_ptr<const FileBytes> file;
-    std::optional<object::PeImage> pe;
+    std::optional<images::PeImage> pe;
   };
   [[nodiscard]] OpenImage open_image(Address module);
-  [[nodiscard]] static IlHandlers read_handlers(const object::PeImage& pe, std::uint32_t rva);
+  [[nodiscard]] static IlHandlers read_handlers(const images::PeImage& pe, std::uint32_t rva);
   [[nodiscard]] ModuleFacts read(Address module) const;
   [[nodiscard]] Image image_of(Address module, bool& has_image) const;
   [[nodiscard]] Result<std::shared_ptr<const Metadata>> from_memory(const Image& image) const;

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "base/memory/buffer_memory.h"
 #include "dotnet/names/bounded_text.h"
 #include "dotnet/names/managed_string.h"
-#include "memory/buffer_memory.h"
 
 namespace mixstack::dotnet::names {
 namespace {

@@ -15,7 +15,7 @@ Result<std::vector<std::byte>> bytes_of(const MemoryReader& memory, const Addres
 
 }  // namespace
 
-std::shared_ptr<AotSymbols> AotSymbols::open(const object::ModuleMap& modules, ModuleIndex module,
+std::shared_ptr<AotSymbols> AotSymbols::open(const images::ModuleMap& modules, ModuleIndex module,
                                              const MemoryReader& memory,
                                              std::shared_ptr<const unwind::UnwindTable> functions) {
   const auto image = modules.image(module);
@@ -38,7 +38,7 @@ std::shared_ptr<AotSymbols> AotSymbols::open(const object::ModuleMap& modules, M
 
 std::optional<SymbolInfo> AotSymbols::describe(const Frame& frame) {
   if (frame.kind != FrameKind::native || modules_.find(frame.pc.lookup()) != module_) return std::nullopt;
-  const object::Module& module = modules_.modules()[module_];
+  const images::Module& module = modules_.modules()[module_];
   const auto function = functions_->function_at(module.link_address(frame.pc.lookup()));
   if (!function) return std::nullopt;
   const Address start = module.load_bias + function->begin;

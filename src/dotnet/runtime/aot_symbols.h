@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "dotnet/names/aot_methods.h"
+#include "engine/images/module_map.h"
+#include "engine/unwind/unwind_table.h"
 #include "mixstack/memory_reader.h"
 #include "mixstack/symbolizer.h"
-#include "object/module_map.h"
-#include "unwind/unwind_table.h"
 
 namespace mixstack::dotnet {
 
@@ -16,7 +16,7 @@ namespace mixstack::dotnet {
 class AotSymbols final : public NameProvider {
  public:
   /// Null where the image holds no such metadata, or of a format that is not known. `memory` is borrowed for the call.
-  [[nodiscard]] static std::shared_ptr<AotSymbols> open(const object::ModuleMap& modules, ModuleIndex module,
+  [[nodiscard]] static std::shared_ptr<AotSymbols> open(const images::ModuleMap& modules, ModuleIndex module,
                                                         const MemoryReader& memory,
                                                         std::shared_ptr<const unwind::UnwindTable> functions);
 
@@ -24,11 +24,11 @@ class AotSymbols final : public NameProvider {
   [[nodiscard]] std::optional<SymbolInfo> describe(const Frame& frame) override;
 
  private:
-  AotSymbols(const object::ModuleMap& modules, ModuleIndex module, names::AotMethods methods,
+  AotSymbols(const images::ModuleMap& modules, ModuleIndex module, names::AotMethods methods,
              std::shared_ptr<const unwind::UnwindTable> functions)
       : modules_(modules), module_(module), methods_(std::move(methods)), functions_(std::move(functions)) {}
 
-  const object::ModuleMap& modules_;
+  const images::ModuleMap& modules_;
   ModuleIndex module_;
   names::AotMethods methods_;
   std::shared_ptr<const unwind::UnwindTable> functions_;

@@ -6,7 +6,7 @@ std::optional<names::PdbLookup> look_for_pdb(const std::string& path, const name
                                              const names::PdbFetcher& fetch) {
   const auto file = opener(path);
   if (!file) return std::nullopt;
-  const auto image = object::PeImage::from_bytes((*file)->bytes(), object::PeLayout::flat);
+  const auto image = images::PeImage::from_bytes((*file)->bytes(), images::PeLayout::flat);
   if (!image || !image->cli_header()) return std::nullopt;
   names::PdbLookup lookup;
   lookup.assembly_path = path;

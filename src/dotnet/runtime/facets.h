@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/beside.h"
+#include "base/system/beside.h"
 #include "dotnet/async/async_callers.h"
 #include "dotnet/async/heap_reader.h"
 #include "dotnet/code/checkpoints.h"
@@ -17,10 +17,10 @@
 #include "dotnet/waits/ends_of_work.h"
 #include "dotnet/waits/pending_work.h"
 #include "dotnet/waits/thread_waits.h"
+#include "engine/unwind/rule_step.h"
+#include "engine/walk_core/stepper.h"
 #include "mixstack/dump.h"
 #include "mixstack/symbolizer.h"
-#include "unwind/rule_step.h"
-#include "walk_core/stepper.h"
 
 namespace mixstack::dotnet {
 
@@ -32,7 +32,7 @@ class RuntimeWalk {
   RuntimeWalk& operator=(const RuntimeWalk&) = delete;
 
   /// Another list of the same process's modules, borrowed in place of the one before.
-  virtual void use_modules(const object::ModuleMap& modules) = 0;
+  virtual void use_modules(const images::ModuleMap& modules) = 0;
   /// The stepper for its code in this capture; null: there is none, and `summary` says why.
   [[nodiscard]] virtual walk::FrameStepper* stepper() = 0;
   /// The unwind rules of its code; null where it has none as such.

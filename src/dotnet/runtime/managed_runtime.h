@@ -6,9 +6,9 @@
 
 #include "dotnet/code/runtime.h"
 #include "dotnet/runtime/facets.h"
+#include "engine/unwind/rule_step.h"
 #include "mixstack/dump.h"
 #include "mixstack/target.h"
-#include "unwind/rule_step.h"
 
 namespace mixstack::dotnet {
 

@@ -11,8 +11,8 @@ constexpr std::chrono::seconds kForDamaged{3};
 }  // namespace
 
 std::unique_ptr<ManagedRuntime> open_runtime(std::shared_ptr<const KnownRuntime> known, const Target& target,
-                                             const MemoryReader& live, const object::PathOpener& opener,
-                                             const object::ModuleMap& modules, const RuntimeOptions& options,
+                                             const MemoryReader& live, const images::PathOpener& opener,
+                                             const images::ModuleMap& modules, const RuntimeOptions& options,
                                              const names::PdbFetcher& fetch_pdb) {
   const RuntimeImage image = known->image;
   const bool walks = options.provider != ManagedProvider::dac;

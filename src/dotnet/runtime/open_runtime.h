@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "dotnet/runtime/managed_runtime.h"
+#include "engine/images/debug_file.h"
 #include "mixstack/runtime_options.h"
-#include "object/debug_file.h"
 
 namespace mixstack::dotnet {
 
@@ -13,8 +13,8 @@ namespace mixstack::dotnet {
 /// lives; `live` is the target's memory through a cache.
 [[nodiscard]] std::unique_ptr<ManagedRuntime> open_runtime(std::shared_ptr<const KnownRuntime> known,
                                                            const Target& target, const MemoryReader& live,
-                                                           const object::PathOpener& opener,
-                                                           const object::ModuleMap& modules,
+                                                           const images::PathOpener& opener,
+                                                           const images::ModuleMap& modules,
                                                            const RuntimeOptions& options,
                                                            const names::PdbFetcher& fetch_pdb = nullptr);
 

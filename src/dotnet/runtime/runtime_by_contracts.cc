@@ -14,13 +14,13 @@
 #include <future>
 #include <utility>
 
+#include "base/memory/overlay_memory.h"
+#include "base/memory/witnessed_memory.h"
 #include "dotnet/code/allocated_bytes.h"
 #include "dotnet/code/suspension.h"
 #include "dotnet/runtime/crash_facts.h"
 #include "dotnet/waits/known_waits.h"
-#include "memory/overlay_memory.h"
-#include "memory/witnessed_memory.h"
-#include "symbolize/demangle.h"
+#include "engine/symbols/demangle.h"
 
 namespace mixstack::dotnet {
 namespace {
@@ -222,7 +222,7 @@ RuntimeByContracts::NamesByThread RuntimeByContracts::read_thread_names(
                                             runtime_->memory(third_look_), memory, asked, has_moved);
   NamesByThread by_thread;
   for (std::size_t i = 0; i < asked.size(); i++)
-    by_thread.emplace(asked[i].address, names[i] ? symbolize::printable(*names[i]) : std::string());
+    by_thread.emplace(asked[i].address, names[i] ? symbols::printable(*names[i]) : std::string());
   return by_thread;
 }
 
@@ -250,7 +250,7 @@ std::string RuntimeByContracts::thread_name(const ManagedThread& thread) {
   if (!thread_names_) thread_names_ = read_thread_names(captured_threads(), captured_gc_counts());
   if (const auto known = thread_names_->find(thread.address); known != thread_names_->end()) return known->second;
   const auto name = dotnet::thread_name(runtime_->memory(target_.memory()), thread);
-  return name ? symbolize::printable(*name) : std::string();
+  return name ? symbols::printable(*name) : std::string();
 }
 
 std::string RuntimeByContracts::why_not_known() const {

@@ -8,13 +8,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/memory/cached_memory.h"
 #include "dotnet/code/code_manager.h"
 #include "dotnet/code/managed_stepper.h"
 #include "dotnet/names/inlined_methods.h"
 #include "dotnet/names/managed_symbols.h"
 #include "dotnet/runtime/managed_runtime.h"
 #include "dotnet/runtime/thread_index.h"
-#include "memory/cached_memory.h"
 
 namespace mixstack::dotnet {
 
@@ -33,7 +33,7 @@ class RuntimeByContracts final : public ManagedRuntime {
                      const names::FileOpener& opener, Uses uses);
 
   [[nodiscard]] const RuntimeSummary& summary() const override { return summary_; }
-  void use_modules(const object::ModuleMap&) override {
+  void use_modules(const images::ModuleMap&) override {
     if (code_) code_->forget_images();
     if (stepper_) stepper_->forget_images();
   }

@@ -6,7 +6,7 @@ namespace mixstack::dotnet {
 
 RuntimeByDac::RuntimeByDac(std::unique_ptr<RuntimeByContracts> described,
                            dac::Outcome<std::unique_ptr<dac::DacProvider>> dac, const Target& target,
-                           const object::ModuleMap& modules)
+                           const images::ModuleMap& modules)
     : described_(std::move(described)), target_(target), summary_(described_->summary()) {
   summary_.walkable = false;
   missing_of_descriptor_ = summary_.missing.size();
@@ -17,7 +17,7 @@ RuntimeByDac::RuntimeByDac(std::unique_ptr<RuntimeByContracts> described,
   }
 }
 
-void RuntimeByDac::use_modules(const object::ModuleMap& modules) {
+void RuntimeByDac::use_modules(const images::ModuleMap& modules) {
   if (dac_) dac_->use_modules(modules);
 }
 

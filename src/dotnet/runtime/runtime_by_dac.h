@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "dotnet/backend_dac/dac_runtime.h"
+#include "dotnet/dac/dac_runtime.h"
 #include "dotnet/runtime/runtime_by_contracts.h"
 
 namespace mixstack::dotnet {
@@ -14,10 +14,10 @@ class RuntimeByDac final : public ManagedRuntime {
  public:
   /// `described` is the same runtime by its contracts, which does not walk. `dac` may be why there is none.
   RuntimeByDac(std::unique_ptr<RuntimeByContracts> described, dac::Outcome<std::unique_ptr<dac::DacProvider>> dac,
-               const Target& target, const object::ModuleMap& modules);
+               const Target& target, const images::ModuleMap& modules);
 
   [[nodiscard]] const RuntimeSummary& summary() const override { return summary_; }
-  void use_modules(const object::ModuleMap& modules) override;
+  void use_modules(const images::ModuleMap& modules) override;
   /// The DAC is started here, not when the session is opened: what it then says of the process is fresh, and a process
   /// that was too young for it the last time may be old enough now.
   [[nodiscard]] RootSource* prepare_roots() override;

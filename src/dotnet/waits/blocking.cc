@@ -5,6 +5,7 @@
 
 #include "dotnet/bcl/locks.h"
 #include "dotnet/bcl/types.h"
+#include "dotnet/names/type_tree.h"
 
 namespace mixstack::dotnet::objects {
 namespace {

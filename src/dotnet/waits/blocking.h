@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory/process_memory.h"
 #include "dotnet/heap/managed_objects.h"
 #include "dotnet/waits/monitor_locks.h"
-#include "memory/process_memory.h"
 
 namespace mixstack::dotnet::objects {
 

@@ -9,6 +9,7 @@
 #include "dotnet/async/suspended_values.h"
 #include "dotnet/async/thread_pool.h"
 #include "dotnet/async/timers.h"
+#include "dotnet/names/method_names.h"
 #include "dotnet/waits/ends_of_work.h"
 #include "dotnet/waits/requests.h"
 #include "dotnet/waits/thread_waits.h"

@@ -12,6 +12,7 @@
 #include "dotnet/bcl/threads.h"
 #include "dotnet/bcl/types.h"
 #include "dotnet/bcl/waits.h"
+#include "dotnet/names/type_tree.h"
 #include "dotnet/waits/thread_waits.h"
 
 namespace mixstack::dotnet::objects {

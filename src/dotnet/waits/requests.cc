@@ -6,6 +6,7 @@
 
 #include "dotnet/bcl/sockets_and_requests.h"
 #include "dotnet/bcl/types.h"
+#include "dotnet/names/type_tree.h"
 
 namespace mixstack::dotnet::objects {
 namespace {

@@ -1,6 +1,6 @@
 #include "dotnet/code/frames/frame_registers.h"
 
-#include "arch/per_cpu.h"
+#include "base/arch/per_cpu.h"
 #include "dotnet/code/frames/aarch64/frame_registers.h"
 #include "dotnet/code/frames/arm/frame_registers.h"
 #include "dotnet/code/frames/x86/frame_registers.h"

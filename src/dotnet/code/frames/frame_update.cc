@@ -10,7 +10,7 @@
 
 #include <array>
 
-#include "arch/context.h"
+#include "base/arch/context.h"
 #include "dotnet/code/frames/frame_registers.h"
 #include "dotnet/code/frames/register_block.h"
 

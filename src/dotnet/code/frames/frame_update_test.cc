@@ -1,6 +1,6 @@
 #include "dotnet/code/frames/frame_update.h"
 
-#include "arch/context.h"
+#include "base/arch/context.h"
 #include "support/dotnet_memory.h"
 
 namespace mixstack::dotnet {

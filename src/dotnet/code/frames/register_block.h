@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "base/byte_cursor.h"
+#include "base/system/byte_cursor.h"
 #include "dotnet/contracts/layouts.h"
 #include "mixstack/registers.h"
 #include "mixstack/result.h"

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "dotnet/contracts/known/known_runtimes_data.h"
-#include "object/decompress.h"
+#include "engine/images/decompress.h"
 
 namespace mixstack::dotnet {
 namespace {
@@ -69,9 +69,9 @@ std::optional<KnownRelease> find_release(std::string_view text, std::string_view
   return std::nullopt;
 }
 
-std::optional<KnownRelease> known_release(const object::BuildId& build_id) {
+std::optional<KnownRelease> known_release(const images::BuildId& build_id) {
   if (build_id.empty()) return std::nullopt;
-  const auto text = object::decompress_zlib(std::as_bytes(packed_known_runtimes()), kMostText);
+  const auto text = images::decompress_zlib(std::as_bytes(packed_known_runtimes()), kMostText);
   if (!text) return std::nullopt;
   return find_release({reinterpret_cast<const char*>(text->data()), text->size()}, build_id.hex());
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "dotnet/contracts/descriptor.h"
-#include "object/elf_image.h"
+#include "engine/images/elf_image.h"
 
 namespace mixstack::dotnet {
 
@@ -32,7 +32,7 @@ struct KnownRelease {
 
 /// From the list that is compiled in (scripts/known_runtimes says how it is refreshed). Unpacks it each time: to be
 /// asked when nothing else tells.
-[[nodiscard]] std::optional<KnownRelease> known_release(const object::BuildId& build_id);
+[[nodiscard]] std::optional<KnownRelease> known_release(const images::BuildId& build_id);
 
 /// "microsoft.netcore.app.runtime.linux-x64 10.0.12": the NuGet package that has a release's libraries.
 [[nodiscard]] std::string package_of(std::string_view rid, std::string_view version);

@@ -1,6 +1,6 @@
 #include "dotnet/contracts/layout/register_block.h"
 
-#include "arch/cpu.h"
+#include "base/arch/cpu.h"
 
 namespace mixstack::dotnet {
 namespace {

@@ -1,7 +1,0 @@
-#include "bpf/signature_bits.h"
-
-namespace mixstack::bpf {
-
-std::uint64_t signature_bits(const std::vector<Region>& /*regions*/) { return 0; }
-
-}  // namespace mixstack::bpf

@@ -1,0 +1,52 @@
+// Opens a recorder for what the user wants: chooses the sources and says why better ones are not available.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "features/record/process_recorder.h"
+
+namespace mixstack::record {
+
+enum class Want : std::uint8_t {
+  wall,  ///< what runs and what waits
+  cpu,   ///< what runs
+};
+
+struct RecorderOptions {
+  Want want = Want::wall;
+  std::uint32_t hertz = 0;  ///< 0: 100 of wall time, 999 of processor time
+  double most_held = 0;     ///< as in StopOptions
+  bool may_stop = true;     ///< threads may be stopped where no other source sees them
+  bool kernel = false;
+  StackRecorder::Options stacks;
+};
+
+inline constexpr std::uint32_t kUsualWallHertz = 100, kUsualCpuHertz = 999;
+/// Highest rate where running threads must be stopped.
+inline constexpr std::uint32_t kMostStopHertz = 100;
+
+struct OpenedRecorder {
+  std::unique_ptr<ProcessRecorder> recorder;
+  std::uint32_t cpu_hertz = 0, wall_hertz = 0;  ///< as in RecordingFacts
+  std::vector<std::string> notes;               ///< sources that are not available, and the remedy
+};
+
+/// Why no recorder could be opened.
+struct NotOpened {
+  Error error;
+  bool is_without_stops = false;     ///< stops would have been allowed by the system, but `may_stop` is false
+  std::vector<std::string> notes{};  ///< then: why recording without stops failed
+};
+
+/// Begins to record. Errors: permission_denied (nothing at all is allowed), those of the sources.
+[[nodiscard]] tl::expected<OpenedRecorder, NotOpened> open_recorder(std::unique_ptr<SharedSession> session,
+                                                                    SharedRecording& shared,
+                                                                    const RecorderOptions& options);
+
+/// Open files (ulimit -n) that suffice to record a process of so many threads: an event for each, two to see whether it
+/// has run, and some for all. With fewer, threads are stopped, or stopped more often.
+[[nodiscard]] std::uint64_t enough_files(std::size_t threads);
+
+}  // namespace mixstack::record

@@ -1,0 +1,222 @@
+// From batches of samples to a recording: walks, names, and counts each distinct stack once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/words/recording.h"
+#include "features/record/code_changes.h"
+#include "features/record/deep_stacks.h"
+#include "features/record/frame_names.h"
+#include "features/record/known_stacks.h"
+#include "features/record/sample_source.h"
+#include "mixstack/session.h"
+
+namespace mixstack::record {
+
+/// A recording that several recorders fill while others read it.
+struct SharedRecording {
+  std::mutex mutex;
+  Recording recording;
+};
+
+/// A session used by several threads, for captures and for walkers.
+struct SharedSession {
+  std::mutex mutex;
+  std::unique_ptr<Session> session;
+};
+
+/// Names of kernel code; called under the recording's lock.
+class KernelNames {
+ public:
+  virtual ~KernelNames() = default;
+  /// Empty: not known.
+  [[nodiscard]] virtual std::string name(Address address) = 0;
+};
+
+/// The recorder of one process. One thread at a time, except where a member says otherwise.
+class StackRecorder {
+ public:
+  struct Options {
+    std::uint32_t process = 0;            ///< index in the recording
+    std::uint64_t start_ns = 0;           ///< CLOCK_MONOTONIC at the start of the recording
+    std::uint64_t end_ns = UINT64_MAX;    ///< and at its end: later samples are left out
+    std::uint32_t max_frames = 1u << 16;  ///< of a walk; recordings of deep stacks leave frames out (`kMostShown`)
+    KernelNames* kernel = nullptr;        ///< borrowed; null: frames of the kernel are left out
+    /// A source reports new mappings of code (`SampleBatch::mapped`): they need not be read for each walker.
+    bool mappings_are_told = false;
+    /// Running threads are sampled by another source than the rounds: the rounds that found a thread running say how
+    /// long it ran, its samples say where.
+    bool rounds_weigh = false;
+    bool async_callers = false;  ///< show async methods that await the sampled one outside of its thread's first frame
+  };
+  StackRecorder(SharedSession& session, SharedRecording& shared, const Options& options);
+
+  /// Samples count from now on: the recording begins and ends at these moments (CLOCK_MONOTONIC, ns).
+  void begin(std::uint64_t start_ns, std::uint64_t end_ns) {
+    options_.start_ns = start_ns;
+    options_.end_ns = end_ns;
+  }
+  /// Like `take`, but counts nothing.
+  void warm_up(SampleBatch batch);
+  /// An error ends this batch only: all that could be walked is in the recording.
+  [[nodiscard]] Result<void> take(SampleBatch batch);
+  /// Writes all counts that are not yet in the recording. Any thread, at any time.
+  void flush();
+  /// Call after the last batch: writes the remaining counts.
+  void end_all();
+
+ private:
+  /// The present stack of a thread, as one source sees it.
+  struct Run {
+    Sample sample{.count = 0};  ///< periods with one stack and context, not yet in the recording; count 0: none
+    SampleContext context;      ///< of the last sample
+    bool has_stack = false;     ///< `sample.stack` is that of the last sample
+  };
+  /// A sample of a thread that ran.
+  struct Ran {
+    std::uint32_t stack = 0;
+    SampleContext context;
+    std::uint64_t time_ns = 0;
+  };
+  struct Thread {
+    std::uint32_t index = 0;  ///< in the recording
+    bool is_named = false;
+    std::uint32_t owed = 0;      ///< rounds that found it running and have no sample yet
+    std::optional<Ran> last;     ///< its last sample as a running thread
+    bool last_is_spare = false;  ///< no round has counted `last` yet
+    std::uint32_t unseen = 0;    ///< rounds that did not look at it
+    std::uint64_t told_ns = 0;   ///< time of the last round that named it
+    std::array<Run, 2> runs;     ///< by source
+  };
+  /// The result of a walk, as the recording knows it.
+  struct Walked {
+    KnownStack known;
+    StopReason stop = StopReason::end_of_stack;
+  };
+  static constexpr std::size_t kMostPlain = 1u << 15;           ///< addresses; longer stacks are walked each time
+  static constexpr std::size_t kMostKernelFrames = 1u << 16;    ///< kept at a time
+  static constexpr std::uint64_t kWalkerLife = 100'000'000;     ///< ns: code may come and go meanwhile
+  static constexpr std::uint64_t kLeastWalkerLife = 2'000'000;  ///< ns: for targets that map code all the time
+  static constexpr std::size_t kMostWaiting = 256, kMostWaitingSamples = 2048;  ///< batches, and samples in all of them
+  static constexpr std::uint64_t kMappingsLife = 1'000'000'000;                 ///< ns: unmapping is not reported
+  static constexpr std::uint32_t kFewOwed = 16;  ///< below, one round per sample; above, more
+  static constexpr std::size_t kRunning = 0;     ///< index of the source that samples running threads, if there are two
+  static constexpr std::size_t kMostNew = 1u << 16;
+  static constexpr std::size_t kMostUnknown = 1u << 12;        ///< unknown places kept at a time
+  static constexpr std::uint64_t kLongestRun = 1'000'000'000;  ///< ns, so that pictures over time stay exact
+
+  /// When a sample was taken (ns): at some moment between the two.
+  struct Taken {
+    std::uint64_t from_ns = 0, until_ns = 0;
+  };
+
+  [[nodiscard]] bool must_wait(const SampleBatch& batch) const;
+  [[nodiscard]] Result<void> take_now(SampleBatch batch);
+  void note_mapped(SampleBatch& batch);
+  void learn_code();
+  [[nodiscard]] std::optional<std::uint32_t> replaced_stack(Trace& trace, const std::vector<bool>& is_other,
+                                                            std::span<const Address> kernel);
+  [[nodiscard]] bool is_older(std::span<const CodeAddress> places, Taken taken) const;
+  [[nodiscard]] bool is_other_code(CodeAddress place, Taken taken) const;
+  [[nodiscard]] bool renew_walker();
+  [[nodiscard]] Result<void> prepare_walker(SampleBatch& batch);
+  [[nodiscard]] Result<void> make_walker(Capture capture);
+  void lend_mappings(Capture& capture);
+  [[nodiscard]] std::optional<Trace> walk(const ThreadCapture& thread, Taken taken);
+  [[nodiscard]] Thread* thread_of(ThreadId tid, std::uint64_t time_ns, const ThreadCapture* capture);
+  void name_thread(Thread& thread, const ThreadCapture& capture);
+  void record(const ThreadCapture& capture, const SampledThread& sample);
+  [[nodiscard]] std::optional<Walked> walked(const ThreadCapture& capture, std::span<const Address> kernel,
+                                             Taken taken);
+  /// The outer part of a stack, beyond the frames of a trace.
+  struct Outer {
+    std::uint32_t node = 0;  ///< of the recording's tree
+    std::size_t inner = 0;   ///< frames of the trace that it called
+    StopReason stop = StopReason::end_of_stack;
+  };
+  [[nodiscard]] std::optional<std::uint32_t> stack_of(const Trace& trace, std::size_t frames,
+                                                      std::span<const Address> kernel, bool& lasts, std::uint32_t root);
+  [[nodiscard]] std::optional<std::uint32_t> async_node(const AsyncCallersOfThread& callers);
+  [[nodiscard]] std::optional<std::uint32_t> stack_of(const Trace& trace, const Outer& outer,
+                                                      std::span<const Address> kernel, bool& lasts);
+  [[nodiscard]] std::optional<std::uint32_t> frame_node(std::uint32_t outer, std::span<const Frame> frames,
+                                                        std::size_t index, bool& lasts);
+  [[nodiscard]] std::optional<std::uint32_t> box_node(std::uint32_t outer, std::string_view name);
+  [[nodiscard]] std::optional<std::uint32_t> folded_node(std::size_t left_out, std::uint32_t outer);
+  [[nodiscard]] std::optional<Outer> outer_of(const ThreadCapture& capture, const Trace& trace, Taken taken);
+  [[nodiscard]] bool read_deep(DeepStack& deep, const ThreadCapture& capture, Address from, Taken taken);
+  [[nodiscard]] Address stack_end(Address sp);
+  void learn_root(DeepStack& deep, const ThreadCapture& capture);
+  [[nodiscard]] std::optional<std::size_t> walk_deep(DeepStack& deep, const ThreadCapture& capture, const Frame& last);
+  [[nodiscard]] std::optional<std::uint32_t> deep_node(DeepStack& deep, std::size_t index, std::size_t inner);
+  [[nodiscard]] std::optional<std::uint32_t> kernel_frame(Address address);
+  void repeat(const Repeat& repeat);
+  void repeat_others(std::uint64_t time_ns);
+  void repeat(Thread& thread, std::uint64_t time_ns, std::optional<Activity> activity);
+  void found_running(const Repeat& round);
+  void leave_unseen(ThreadId tid);
+  void count_running(Thread& thread, const Ran& ran);
+  void settle(Thread& thread);
+  void count(Run& run, std::uint32_t stack, const SampleContext& context, std::uint64_t time_ns);
+  void write(Run& run);
+  void finish(SampleBatch& batch);
+  void end(ThreadId tid);
+
+  SharedSession& session_;
+  SharedRecording& shared_;
+  Options options_;
+  TargetInfo target_;
+  FrameNames names_;
+  KnownStacks known_stacks_;
+  DeepStacks deep_stacks_;
+  std::vector<Region> regions_;  ///< read when the walker's regions do not cover a stack
+  std::uint64_t regions_ns_ = 0;
+  std::vector<CodeAddress> addresses_ = std::vector<CodeAddress>(kMostPlain);  ///< of one stack
+  std::unordered_map<Address, std::uint32_t> kernel_frames_;                   ///< numbers in the recording
+  std::unordered_map<ThreadId, Thread> threads_;
+  std::unordered_map<ThreadId, std::uint32_t> owed_to_new_;  ///< rounds that found threads running before any sample
+  /// Batches of threads that were not stopped share one walker, since all are walked over their own bytes: a new walker
+  /// for each batch costs more than its walks.
+  std::optional<Walker> walker_;
+  std::uint64_t walker_made_ns_ = 0;
+  std::uint64_t batch_ns_ = 0;  ///< all samples of the batch are older
+  bool walker_is_shared_ = false;
+  std::shared_ptr<const std::vector<Region>> mappings_;  ///< of the last walker; null: to be read again
+  std::uint64_t mappings_ns_ = 0, mappings_end_ns_ = 0;  ///< when reading them began and ended
+  bool are_lent_ = false;                                ///< the walker's mappings were read by an earlier one
+  bool mappings_were_given_ = false;                     ///< a stop read them with its capture
+  KnownCode known_code_;
+  bool has_learned_code_ = false;  ///< the code there at the start
+  CodeChanges changes_;
+  std::deque<SampleBatch> waiting_;    ///< until all mappings made before them are known
+  std::uint64_t mapped_until_ns_ = 0;  ///< all mappings made until then are known
+  /// Places that a walker did not know, and when a walker was made for each. Not repeated soon, since the new one may
+  /// not know them either; later there may be other code.
+  std::unordered_map<Address, std::uint64_t> unknown_;
+  /// The awaiters of an async method whenever they were known.
+  struct AwaitedBy {
+    std::vector<std::string> names;  ///< innermost first
+    std::uint32_t node = 0;
+    bool differs = false;  ///< not the same each time
+  };
+  std::unordered_map<Address, AwaitedBy> awaited_by_;  ///< by its MethodDesc
+  // State of the batch that is being recorded.
+  std::vector<OwnedBytes> bytes_;
+  std::size_t source_ = 0;
+  std::uint64_t taken_from_ns_ = 0;   ///< time of its first sample
+  std::uint64_t taken_until_ns_ = 0;  ///< `SampleBatch::until_ns`
+  bool wants_to_wait_ = false;        ///< this sample and those behind it wait until more mappings are known
+  bool is_hasty_ = false;             ///< do not wait: places whose code is not known for sure are marked as replaced
+  bool is_ending_ = false;
+  bool is_warming_up_ = false;  ///< nothing is counted
+  bool gc_pending_ = false;
+};
+
+}  // namespace mixstack::record

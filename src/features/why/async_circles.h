@@ -1,0 +1,16 @@
+// Threads that wait for async methods which only they could go on with.
+#pragma once
+
+#include <vector>
+
+#include "base/words/verdict.h"
+#include "mixstack/dump.h"
+
+namespace mixstack::why {
+
+/// A thread with a synchronization context waits for a method that has what it awaited, does not run and is not queued
+/// in the thread pool: its rest was posted to a context, the thread's own as it seems, which is why this is possible
+/// and no more. Circles through threads that run methods are in the wait graph.
+void add_async_circles(const ProcessDump& dump, std::vector<Verdict>& verdicts);
+
+}  // namespace mixstack::why

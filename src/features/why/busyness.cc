@@ -1,0 +1,252 @@
+#include "features/why/busyness.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+
+#include "dotnet/bcl/locks.h"
+
+namespace mixstack::why {
+namespace {
+
+/// Its threads do nothing else (src/coreclr/gc and vm, as far as the kernel keeps the names).
+constexpr std::string_view kCollectors[] = {".NET Server GC", ".NET BGC"};
+constexpr std::string_view kCompilers[] = {".NET Tiered Com"};
+
+bool starts_with_any(std::string_view name, std::span<const std::string_view> starts) {
+  return std::any_of(starts.begin(), starts.end(), [&](auto start) { return name.starts_with(start); });
+}
+
+std::string_view module_of(const Recording& recording, const RecordedFunction& function) {
+  return function.module == kNoIndex ? std::string_view() : std::string_view(recording.modules()[function.module].name);
+}
+
+bool is_collectors(std::string_view module, const RecordedFunction& function) {
+  const std::string_view name = function.name;
+  return module.starts_with("libclrgc") || name.starts_with("WKS::") || name.starts_with("SVR::") ||
+         name.find("gc_heap::") != std::string_view::npos;
+}
+
+/// Of a native frame below which there may be others that say more; `native`: this one says nothing.
+BusyKind native_kind(std::string_view module, const RecordedFunction& function) {
+  if (module.starts_with("libclrjit")) return BusyKind::jit;
+  if (is_collectors(module, function)) return BusyKind::gc;
+  if (function.kind == CodeKind::runtime) return BusyKind::runtime;
+  if (module.starts_with("libSystem.")) return BusyKind::framework;
+  if (function.name.find("pthread_spin_lock") != std::string::npos) return BusyKind::lock_spinning;
+  return BusyKind::native;
+}
+
+/// The runtime works for the JIT and for its collector, which call it, too.
+bool says_more(BusyKind kind, BusyKind than) {
+  const auto rank = [](BusyKind k) {
+    if (k == BusyKind::jit || k == BusyKind::gc) return 3;
+    if (k == BusyKind::lock_spinning) return 2;
+    return k == BusyKind::runtime || k == BusyKind::framework ? 1 : 0;
+  };
+  return rank(kind) > rank(than);
+}
+
+}  // namespace
+
+BusyKind kind_of(const Recording& recording, std::span<const std::uint32_t> frames) {
+  bool is_in_kernel = false, has_native = false;
+  BusyKind kind = BusyKind::native;
+  for (const std::uint32_t number : frames) {
+    const RecordedFunction& function = recording.functions()[recording.frames()[number].function];
+    if (function.kind == CodeKind::kernel) {
+      is_in_kernel = true;
+      continue;
+    }
+    if (function.kind == CodeKind::stub || function.kind == CodeKind::unknown) continue;
+    if (function.kind == CodeKind::managed) {
+      const bool is_told = kind == BusyKind::jit || kind == BusyKind::gc || kind == BusyKind::lock_spinning;
+      if (is_told) return kind;
+      if (starts_with_any(function.name, dotnet::bcl::kSpinning)) return BusyKind::lock_spinning;
+      if (is_in_kernel && kind != BusyKind::runtime) return BusyKind::kernel;
+      if (has_native) return kind;
+      return function.is_user ? BusyKind::program : BusyKind::framework;
+    }
+    has_native = true;
+    const BusyKind of_this = native_kind(module_of(recording, function), function);
+    if (says_more(of_this, kind)) kind = of_this;
+  }
+  return is_in_kernel && (kind == BusyKind::native || kind == BusyKind::framework) ? BusyKind::kernel : kind;
+}
+
+namespace {
+
+class Counter {
+ public:
+  explicit Counter(const Recording& recording)
+      : recording_(recording),
+        functions_(recording.functions().size()),
+        threads_(recording.threads().size()),
+        seen_(recording.functions().size(), 0) {}
+
+  void count(const Sample& sample) {
+    const SampleContext& context = recording_.contexts()[sample.context];
+    if (context.activity != Activity::running && context.activity != Activity::runnable) return;
+    const auto frames = recording_.frames_of(sample.stack);
+    const RecordedThread& thread = recording_.threads()[context.thread];
+    BusyKind kind = kind_of(recording_, frames);
+    if (starts_with_any(thread.comm, kCollectors)) kind = BusyKind::gc;
+    if (starts_with_any(thread.comm, kCompilers)) kind = BusyKind::jit;
+    PerThread& of = threads_[context.thread];
+    of.all += sample.count;
+    of.kinds[static_cast<std::size_t>(kind)] += sample.count;
+    count_functions(frames, context.thread, kind, sample.count);
+  }
+
+  /// What a thread spent in the runtime while it stopped the others.
+  void move_collections(const std::map<std::uint32_t, double>& suspended_by) {
+    for (std::size_t i = 0; i < threads_.size(); i++) {
+      const auto told = suspended_by.find(recording_.threads()[i].tid);
+      if (told == suspended_by.end()) continue;
+      auto& runtime = threads_[i].kinds[static_cast<std::size_t>(BusyKind::runtime)];
+      auto& gc = threads_[i].kinds[static_cast<std::size_t>(BusyKind::gc)];
+      const double periods = told->second * periods_of_time();
+      const auto collected = static_cast<std::uint64_t>(std::llround(std::max(periods, 0.0)));
+      const std::uint64_t moved = std::min(runtime, collected - std::min(collected, gc));
+      runtime -= moved;
+      gc += moved;
+      moved_ += moved;
+    }
+  }
+
+  [[nodiscard]] Busyness result() const {
+    Busyness busy;
+    busy.duration_ns = recording_.facts.duration_ns;
+    busy.source = recording_.facts.source;
+    for (std::size_t i = 0; i < threads_.size(); i++) {
+      const PerThread& of = threads_[i];
+      if (of.all == 0) continue;
+      busy.samples += of.all;
+      for (std::size_t k = 0; k < kBusyKinds; k++) busy.kinds[k] += of.kinds[k];
+      busy.threads.push_back(thread(static_cast<std::uint32_t>(i), of.all));
+    }
+    std::stable_sort(busy.threads.begin(), busy.threads.end(), has_more_samples);
+    busy.functions = hottest(busy);
+    return busy;
+  }
+
+ private:
+  struct PerThread {
+    std::uint64_t all = 0;
+    std::array<std::uint64_t, kBusyKinds> kinds{};
+  };
+  struct PerFunction {
+    std::uint64_t self = 0, total = 0;
+    std::uint64_t caused = 0;                       ///< of a method of the program: what others ran on its behalf, too
+    std::array<std::uint64_t, kBusyKinds> kinds{};  ///< of `self`
+    std::unordered_map<std::uint32_t, std::uint64_t> threads;  ///< with it on the stack
+    std::unordered_map<std::uint32_t, std::uint64_t> frames;
+  };
+
+  static bool has_more_samples(const BusyThread& a, const BusyThread& b) { return a.samples > b.samples; }
+
+  [[nodiscard]] double periods_of_time() const {
+    const auto hertz = std::max(recording_.facts.cpu_hertz, recording_.facts.wall_hertz);
+    return static_cast<double>(recording_.facts.duration_ns) / 1e9 * hertz;
+  }
+
+  [[nodiscard]] BusyThread thread(std::uint32_t index, std::uint64_t samples) const {
+    const RecordedThread& t = recording_.threads()[index];
+    return {t.tid, t.name.empty() ? t.comm : t.name, samples};
+  }
+
+  void count_functions(std::span<const std::uint32_t> frames, std::uint32_t thread, BusyKind kind,
+                       std::uint32_t count) {
+    stamp_++;
+    bool is_innermost = true, has_cause = false;
+    for (const std::uint32_t number : frames) {
+      const std::uint32_t f = recording_.frames()[number].function;
+      PerFunction& of = functions_[f];
+      if (is_innermost) {
+        of.self += count;
+        of.kinds[static_cast<std::size_t>(kind)] += count;
+      }
+      is_innermost = false;
+      if (recording_.functions()[f].is_user && !has_cause) {
+        has_cause = true;
+        of.caused += count;
+      }
+      if (seen_[f] == stamp_) continue;
+      seen_[f] = stamp_;
+      of.total += count;
+      of.threads[thread] += count;
+      of.frames[number] += count;
+    }
+  }
+
+  [[nodiscard]] std::string place_of(const PerFunction& of) const {
+    std::uint64_t most = 0;
+    const RecordedFrame* at = nullptr;
+    for (const auto& [number, count] : of.frames) {
+      const RecordedFrame& frame = recording_.frames()[number];
+      if (frame.file == kNoIndex || count < most || (count == most && at != nullptr && at->line <= frame.line))
+        continue;
+      most = count;
+      at = &frame;
+    }
+    return at == nullptr ? std::string() : recording_.files()[at->file] + ":" + std::to_string(at->line);
+  }
+
+  /// What most of its own samples are; of one that only calls others, whose it is.
+  [[nodiscard]] BusyKind kind_of_function(std::uint32_t f, const Busyness& busy) const {
+    const PerFunction& of = functions_[f];
+    if (of.self == 0) {
+      const RecordedFunction& function = recording_.functions()[f];
+      if (function.kind == CodeKind::managed) return function.is_user ? BusyKind::program : BusyKind::framework;
+      return function.kind == CodeKind::kernel ? BusyKind::kernel : BusyKind::native;
+    }
+    const auto most = static_cast<BusyKind>(std::max_element(of.kinds.begin(), of.kinds.end()) - of.kinds.begin());
+    // Collections that were moved were counted as the runtime's.
+    return most == BusyKind::runtime && moved_ > busy.of(BusyKind::runtime) ? BusyKind::gc : most;
+  }
+
+  [[nodiscard]] std::vector<BusyFunction> hottest(const Busyness& busy) const {
+    const auto weight = [this](std::uint32_t f) { return std::max(functions_[f].self, functions_[f].caused); };
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t f = 0; f < functions_.size(); f++)
+      if (weight(f) * 100 >= busy.samples && weight(f) != 0) order.push_back(f);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return weight(a) > weight(b); });
+    order.resize(std::min(order.size(), kMostBusyFunctions));
+    std::vector<BusyFunction> list;
+    for (const std::uint32_t f : order) {
+      const PerFunction& of = functions_[f];
+      BusyFunction& told = list.emplace_back();
+      told.name = shown_name(recording_, f);
+      told.place = place_of(of);
+      told.kind = kind_of_function(f, busy);
+      told.self = of.self;
+      told.total = of.total;
+      for (const auto& [index, count] : of.threads) told.threads.push_back(thread(index, count));
+      std::sort(told.threads.begin(), told.threads.end(), [](const BusyThread& a, const BusyThread& b) {
+        return a.samples != b.samples ? a.samples > b.samples : a.tid < b.tid;
+      });
+    }
+    return list;
+  }
+
+  const Recording& recording_;
+  std::vector<PerFunction> functions_;
+  std::vector<PerThread> threads_;
+  std::vector<std::uint64_t> seen_;  ///< by function: the last sample that had it on the stack
+  std::uint64_t stamp_ = 0;
+  std::uint64_t moved_ = 0;  ///< from the runtime to collections
+};
+
+}  // namespace
+
+Busyness busyness_of(const Recording& recording, const std::map<std::uint32_t, double>& suspended_by) {
+  Counter counter(recording);
+  for (const Sample& sample : recording.samples()) counter.count(sample);
+  counter.move_collections(suspended_by);
+  return counter.result();
+}
+
+}  // namespace mixstack::why

@@ -1,0 +1,26 @@
+// A thread pool all of whose workers wait while work is queued.
+#pragma once
+
+#include <vector>
+
+#include "base/words/verdict.h"
+#include "mixstack/dump.h"
+
+namespace mixstack::why {
+
+/// How long nothing must have been taken from the queue before that is worth a word.
+inline constexpr std::chrono::milliseconds kLongSinceDequeue{500};
+
+/// Certain where every worker waits, and one of them for work that lies in the pool's queue; possible where every
+/// worker waits and nothing was taken for a while. A pool that has an idle worker, or one that runs, is not starved.
+/// One look is not enough: see `lasting`.
+void add_starvation(const ProcessDump& dump, std::vector<Verdict>& verdicts);
+
+/// Of a running process: whether the pool has taken nothing for a while, or nobody ran timers that are late.
+[[nodiscard]] bool is_starved_for_long(const ProcessDump& dump);
+/// How many of so many blocked workers must stand still between two looks: some may be newborn.
+[[nodiscard]] std::size_t workers_that_stand(std::size_t workers);
+/// Whether a worker went on with its work at both looks, and is none that was born just before.
+[[nodiscard]] bool has_a_worker_that_goes_on(const ProcessDump& first, const ProcessDump& second);
+
+}  // namespace mixstack::why

@@ -1,0 +1,132 @@
+#include "frontends/cli/busy_sample.h"
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+#include "features/record/kernel_symbols.h"
+#include "features/record/open_recorder.h"
+#include "features/record/suspension_watch.h"
+#include "features/why/busyness.h"
+#include "frontends/cli/recorded_process.h"
+#include "frontends/cli/thread_cpu.h"
+#include "process/live/cpu_quota.h"
+#include "process/live/process_usage.h"
+
+namespace mixstack::cli {
+namespace {
+
+constexpr std::uint32_t kHertz = 499;  // in a second, enough for percentages with an error of some percent
+
+struct Taking {
+  record::KernelSymbols kernel;
+  record::SharedRecording shared;
+  record::OpenedRecorder opened;
+};
+
+Result<std::unique_ptr<Taking>> open(std::unique_ptr<Session> session, bool kernel) {
+  auto taking = std::make_unique<Taking>();
+  const TargetInfo& target = session->target().info();
+  record::RecorderOptions options;
+  options.want = record::Want::cpu;
+  options.hertz = kHertz;
+  options.kernel = kernel;
+  if (kernel) options.stacks.kernel = &taking->kernel;
+  const auto process = taking->shared.recording.process({.pid = target.pid, .comm = name_of(target.pid)});
+  options.stacks.process = process.value_or(0);
+  auto shared = std::make_unique<record::SharedSession>();
+  shared->session = std::move(session);
+  auto opened = record::open_recorder(std::move(shared), taking->shared, options);
+  if (!opened) return fail(opened.error().error);
+  taking->opened = std::move(*opened);
+  return taking;
+}
+
+/// Records kernel frames if perf events allow them; otherwise opens the process again without them.
+Result<std::unique_ptr<Taking>> open(std::unique_ptr<Session> session, const Environment& environment) {
+  const std::uint32_t pid = session->target().info().pid;
+  auto with_kernel = open(std::move(session), true);
+  if (with_kernel && (*with_kernel)->opened.cpu_hertz != 0) return with_kernel;
+  auto again = environment.open_process(pid);
+  if (!again) return fail(again.error());
+  return open(std::move(*again), false);
+}
+
+/// Maps TIDs of the target's PID namespace, which the runtime has, to ours.
+std::map<std::uint32_t, double> by_our_ids(const std::map<ThreadId, double>& shares, const ProcessDump& dump) {
+  std::map<std::uint32_t, double> ours;
+  for (const auto& [ns_tid, share] : shares) {
+    const auto is_it = [tid = ns_tid](const ThreadDump& t) { return t.ns_tid == tid; };
+    const auto at = std::find_if(dump.threads.begin(), dump.threads.end(), is_it);
+    ours[at == dump.threads.end() ? ns_tid : at->tid] = share;
+  }
+  return ours;
+}
+
+void add_losses(const Taking& taking, Busyness& busy) {
+  const record::SourceAccount sources = taking.opened.recorder->account();
+  const RecordingAccount& account = taking.shared.recording.facts.account;
+  busy.lost = sources.lost_in_kernel + sources.lost_to_stops + taking.opened.recorder->lost_in_queue() +
+              account.lost_in_tree + account.lost_to_stops;
+}
+
+}  // namespace
+
+bool has_run_since(const ProcessDump& dump, std::chrono::steady_clock::time_point began) {
+  constexpr std::chrono::milliseconds kLeast{10};
+  constexpr std::chrono::microseconds kByOurStop{20};  // per thread: our stop, and the return to its wait
+  std::this_thread::sleep_until(began + kLeast);
+  // A runnable thread that gets no processor uses no time: check the states first.
+  const ThreadClocks clocks(dump.target.pid);
+  const auto runs = [&](const ThreadDump& t) { return t.kernel_state == 'R' && clocks.is_runnable(t.tid); };
+  if (std::any_of(dump.threads.begin(), dump.threads.end(), runs)) return true;
+  std::chrono::nanoseconds used{0};
+  for (const ThreadDump& t : dump.threads) {
+    if (!t.facts.cpu) continue;
+    const auto now = clocks.cpu(t.tid);
+    if (now && *now > *t.facts.cpu + kByOurStop) used += *now - *t.facts.cpu - kByOurStop;
+  }
+  return used > (std::chrono::steady_clock::now() - began) / 20;
+}
+
+Result<Busyness> sample_busyness(std::unique_ptr<Session> session, const ProcessDump& dump,
+                                 std::chrono::milliseconds time, const Environment& environment) {
+  const std::uint32_t pid = dump.target.pid;
+  auto taking = open(std::move(session), environment);
+  if (!taking) return fail(taking.error());
+  record::ProcessRecorder& recorder = *(*taking)->opened.recorder;
+  recorder.warm_up();
+  const auto cpu_before = process::cpu_of_process(pid);
+  const auto quotas_before = process::cpu_quotas(pid);
+  const std::uint64_t start = record::monotonic_ns();
+  const std::uint64_t end = start + static_cast<std::uint64_t>(time.count()) * 1'000'000u;
+  recorder.start(start, end);
+  std::map<ThreadId, double> shares;
+  {
+    record::SuspensionWatch watch(recorder.session());
+    for (std::uint64_t now = start; now < end && !recorder.has_ended(); now = record::monotonic_ns())
+      std::this_thread::sleep_for(std::chrono::nanoseconds(std::min<std::uint64_t>(end - now, 20'000'000)));
+    shares = watch.end();
+  }
+  const std::uint64_t ended = record::monotonic_ns();
+  const auto cpu_after = process::cpu_of_process(pid);
+  recorder.stop();
+  const std::lock_guard lock((*taking)->shared.mutex);
+  RecordingFacts& facts = (*taking)->shared.recording.facts;
+  facts.duration_ns = ended - start;
+  facts.cpu_hertz = (*taking)->opened.cpu_hertz;
+  facts.wall_hertz = (*taking)->opened.wall_hertz;
+  facts.source = recorder.source_words();
+  Busyness busy = why::busyness_of((*taking)->shared.recording, by_our_ids(shares, dump));
+  if (cpu_before && cpu_after) busy.cpu_ns = static_cast<std::uint64_t>((*cpu_after - *cpu_before).count());
+  if (!cpu_after)  // the process has ended: estimate from the samples
+    busy.cpu_ns = busy.samples *
+                  ((*taking)->shared.recording.period_ns(facts.cpu_hertz != 0 ? SampleClock::cpu : SampleClock::wall));
+  busy.notes = (*taking)->opened.notes;
+  if (const auto use = process::quota_use(quotas_before, process::cpu_quotas(pid)); use && use->is_felt())
+    busy.notes.insert(busy.notes.begin(), process::quota_words(*use));
+  add_losses(**taking, busy);
+  return busy;
+}
+
+}  // namespace mixstack::cli

@@ -1,0 +1,128 @@
+#include "frontends/cli/command_table.h"
+
+#include <algorithm>
+#include <cctype>
+#include <sstream>
+
+#include "frontends/cli/arguments.h"
+
+namespace mixstack::cli {
+namespace {
+
+bool holds(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
+
+/// The kind of a value by its word in the help: "FILE", "DIR", "PID|CORE".
+ValueKind kind_of(std::string_view value) {
+  if (holds(value, "PID")) return ValueKind::process;
+  if (holds(value, "DIR")) return ValueKind::folder;
+  if (holds(value, "FILE") || holds(value, "CORE")) return ValueKind::file;
+  return ValueKind::anything;
+}
+
+TableOption positional(const OptionShape& shape) {
+  TableOption option;
+  option.names = shape.names;
+  option.is_positional = option.is_documented = true;
+  option.takes_many = shape.takes_many;
+  option.value = shape.names.empty() ? "" : shape.names.front();
+  option.words = shape.choices;
+  option.kind = shape.choices.empty() ? kind_of(option.value) : ValueKind::words;
+  return option;
+}
+
+TableOption table_option(const OptionShape& shape, const std::vector<HelpBlock>& help) {
+  if (shape.is_positional) return positional(shape);
+  TableOption option;
+  option.takes_many = shape.takes_many;
+  option.words = shape.choices;
+  const HelpEntry* entry = nullptr;
+  for (const std::string& name : shape.names) {
+    const HelpEntry* found = find_entry(help, name);
+    if (found != nullptr) option.names.push_back(name), entry = found;
+  }
+  if (std::find(shape.names.begin(), shape.names.end(), "--help") != shape.names.end()) {
+    option.names = shape.names;  // every command has it, but only the program's own help lists it
+    option.description = "what it does, and its options";
+    option.is_documented = true;
+  } else if (entry != nullptr) {
+    option.description = brief(*entry);
+    option.value = shape.takes_value ? entry->value : "";
+    option.is_documented = shape.takes_value == !entry->value.empty();
+  } else {
+    option.names = shape.names;
+  }
+  if (shape.takes_value) option.kind = shape.choices.empty() ? kind_of(option.value) : ValueKind::words;
+  return option;
+}
+
+bool is_plain_word(std::string_view word) {
+  return !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::islower(c) != 0; });
+}
+
+/// "mixstack agent record PID [OPTIONS]" has the verb "record".
+std::vector<std::string> verbs_of(const std::string& command, const std::vector<HelpBlock>& help) {
+  std::vector<std::string> verbs;
+  for (const HelpBlock& block : help) {
+    if (block.kind != HelpBlock::Kind::usage) continue;
+    for (const std::string& line : block.lines) {
+      std::istringstream words(line);
+      std::string program, first, verb;
+      if (words >> program >> first >> verb && first == command && is_plain_word(verb)) verbs.push_back(verb);
+    }
+  }
+  return verbs;
+}
+
+TableLine line_of(std::vector<std::string> words, const std::vector<HelpBlock>& help) {
+  TableLine line;
+  for (const std::string& word : words) line.words += (line.words.empty() ? "" : " ") + word;
+  words.emplace_back("--help");
+  for (const OptionShape& shape : parse_arguments(words).options) line.options.push_back(table_option(shape, help));
+  return line;
+}
+
+TableCommand command_of(const std::string& name, const std::string& description) {
+  TableCommand command{name, description, {}, {}, help_blocks(parse_arguments({name, "--help"}).text)};
+  command.verbs = verbs_of(name, command.help);
+  for (const std::string& verb : command.verbs) command.lines.push_back(line_of({name, verb}, command.help));
+  if (command.verbs.empty()) command.lines.push_back(line_of({name}, command.help));
+  return command;
+}
+
+/// Reads the list of commands in the main help: entries that begin with a command's name.
+std::vector<HelpEntry> commands_of(const HelpBlock& block) {
+  std::vector<HelpEntry> entries;
+  for (const std::string& line : block.lines) {
+    HelpEntry entry;
+    std::istringstream words(line);
+    words >> entry.left;
+    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    const std::size_t gap = std::min(line.find("  ", begin), line.size());
+    if (begin == 2) {
+      entry.description = line.substr(std::min(line.find_first_not_of(' ', gap), line.size()));
+      entries.push_back(entry);
+    } else if (!entries.empty()) {
+      std::string& description = entries.back().description;
+      description += (description.empty() ? "" : " ") + line.substr(begin);
+    }
+  }
+  return entries;
+}
+
+}  // namespace
+
+CommandTable command_table() {
+  CommandTable table;
+  table.help = help_blocks(parse_arguments({"--help"}).text);
+  for (const HelpBlock& block : table.help) {
+    if (block.heading != "Commands") continue;
+    for (const HelpEntry& entry : commands_of(block)) {
+      const auto same = [&](const TableCommand& known) { return known.name == entry.left; };
+      if (std::none_of(table.commands.begin(), table.commands.end(), same))
+        table.commands.push_back(command_of(entry.left, brief(entry)));
+    }
+  }
+  return table;
+}
+
+}  // namespace mixstack::cli

@@ -1,0 +1,50 @@
+// Every command with its options, derived from the parsers and the help: the source of completions and the manual page.
+// A new command or option appears in it once it is in the parser and in the help.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontends/cli/help_page.h"
+#include "frontends/cli/option_shape.h"
+
+namespace mixstack::cli {
+
+/// The kind of an option's value, for completion.
+enum class ValueKind : std::uint8_t { none, anything, file, folder, process, words };
+
+struct TableOption {
+  std::vector<std::string> names;  ///< names in the help; the word of a positional argument
+  bool is_positional = false;
+  bool takes_many = false;
+  ValueKind kind = ValueKind::none;
+  std::string value;               ///< "FILE"
+  std::vector<std::string> words;  ///< of ValueKind::words
+  std::string description;         ///< short
+  bool is_documented = false;      ///< false: missing in the help, which fails a test
+};
+
+/// A command, or a command and its verb: "dump", "agent record".
+struct TableLine {
+  std::string words;
+  std::vector<TableOption> options;
+};
+
+struct TableCommand {
+  std::string name;
+  std::string description;
+  std::vector<std::string> verbs;  ///< empty: it has none
+  std::vector<TableLine> lines;    ///< one, or one per verb
+  std::vector<HelpBlock> help;
+};
+
+struct CommandTable {
+  std::vector<HelpBlock> help;  ///< of the program itself
+  std::vector<TableCommand> commands;
+};
+
+[[nodiscard]] CommandTable command_table();
+
+}  // namespace mixstack::cli

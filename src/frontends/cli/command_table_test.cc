@@ -1,0 +1,151 @@
+// Parser, help, completions and manual page have the same options.
+#include "frontends/cli/command_table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "frontends/cli/arguments.h"
+#include "frontends/cli/completions.h"
+#include "frontends/cli/help.h"
+#include "output/formats/format.h"
+
+namespace mixstack::cli {
+namespace {
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream in(line);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+TEST(CommandTable, HasTheCommandsThatCanBeTyped) {
+  std::set<std::string> typed, documented;
+  for (const std::string& name : command_names())
+    if (name != "help") typed.insert(name);
+  for (const TableCommand& command : command_table().commands) documented.insert(command.name);
+  EXPECT_EQ(typed, documented);
+  for (const std::string& name : typed)
+    EXPECT_EQ(parse_arguments({name, "--help"}).action, Invocation::Action::print) << name;
+}
+
+TEST(CommandTable, EveryOptionOfTheParserIsInTheHelp) {
+  for (const TableCommand& command : command_table().commands)
+    for (const TableLine& line : command.lines) {
+      EXPECT_FALSE(line.options.empty()) << line.words << ": its help is printed without what the parser knows";
+      for (const TableOption& option : line.options) {
+        EXPECT_TRUE(option.is_documented) << line.words << " " << option.names.front();
+        EXPECT_TRUE(option.is_positional || !option.description.empty()) << line.words << " " << option.names.front();
+      }
+    }
+}
+
+TEST(CommandTable, EveryOptionInTheHelpIsOneOfTheParser) {
+  for (const TableCommand& command : command_table().commands) {
+    std::set<std::string> known;
+    for (const TableLine& line : command.lines)
+      for (const TableOption& option : line.options) known.insert(option.names.begin(), option.names.end());
+    for (const HelpBlock& block : command.help)
+      for (const HelpEntry& entry : block.entries)
+        for (const std::string& name : entry.names) EXPECT_TRUE(known.contains(name)) << command.name << " " << name;
+  }
+}
+
+TEST(CommandTable, CompletionsAndManualPageHaveEveryOption) {
+  const CommandTable table = command_table();
+  const std::string bash = bash_completions(table), zsh = zsh_completions(table), fish = fish_completions(table);
+  const std::string man = man_page(table);
+  std::size_t options = 0;
+  for (const TableCommand& command : table.commands)
+    for (const TableLine& line : command.lines)
+      for (const TableOption& option : line.options) {
+        if (option.is_positional) continue;
+        options++;
+        for (const std::string& name : option.names) {
+          EXPECT_NE(bash.find(" " + name), std::string::npos) << name;
+          EXPECT_NE(zsh.find(name), std::string::npos) << name;
+          const std::string of_fish = name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+          EXPECT_NE(fish.find(of_fish), std::string::npos) << name;
+          std::string of_man = "\\fB";
+          for (const char c : name) of_man += c == '-' ? "\\-" : std::string(1, c);
+          EXPECT_NE(man.find(of_man + "\\fR"), std::string::npos) << name;
+        }
+      }
+  EXPECT_GT(options, 40u);
+}
+
+TEST(CommandTable, WordsThatAreOfferedAreTaken) {
+  std::size_t tried = 0;
+  for (const TableCommand& command : command_table().commands)
+    for (const TableLine& line : command.lines) {
+      // As many as a command may need: "diff BEFORE AFTER".
+      std::string positional;
+      for (const TableOption& option : line.options)
+        if (option.is_positional && option.kind != ValueKind::words) positional += " 1";
+      for (const TableOption& option : line.options) {
+        const std::string start = line.words + positional + " " + (option.is_positional ? "" : option.names.front());
+        if (option.kind != ValueKind::words) continue;
+        EXPECT_EQ(parse_arguments(words_of(start + " nonsense")).action, Invocation::Action::usage_error) << start;
+        for (const std::string& word : option.words) {
+          const Invocation taken = parse_arguments(words_of(start + " " + word));
+          EXPECT_NE(taken.action, Invocation::Action::usage_error) << start << " " << word << ": " << taken.text;
+          tried++;
+        }
+      }
+    }
+  EXPECT_GE(tried, 10u);
+}
+
+TEST(CommandTable, HelpNamesTheFormatsThatAreTaken) {
+  for (std::size_t i = 0; i <= static_cast<std::size_t>(formats::kLastFormat); i++) {
+    const std::string word(formats::word_of(static_cast<formats::Format>(i)));
+    for (const std::string_view help : {record_help(), convert_help()}) {
+      const std::string_view list = help.substr(std::min(help.find("--format FORMAT"), help.size()), 160);
+      EXPECT_NE(list.find(word), std::string_view::npos) << word << " in " << list;
+    }
+  }
+}
+
+TEST(CommandTable, WhatStandsWhereAValueDoes) {
+  const CommandTable table = command_table();
+  const auto option = [&](const std::string& words, const std::string& name) {
+    for (const TableCommand& command : table.commands)
+      for (const TableLine& line : command.lines)
+        for (const TableOption& one : line.options)
+          if (line.words == words && std::find(one.names.begin(), one.names.end(), name) != one.names.end()) return one;
+    return TableOption{};
+  };
+  EXPECT_EQ(option("dump", "PID").kind, ValueKind::process);
+  EXPECT_EQ(option("dump", "--core").kind, ValueKind::file);
+  EXPECT_EQ(option("dump", "--sysroot").kind, ValueKind::folder);
+  EXPECT_TRUE(option("dump", "--sysroot").takes_many);
+  EXPECT_EQ(option("dump", "--color").words, (std::vector<std::string>{"auto", "always", "never"}));
+  EXPECT_EQ(option("dump", "--colour").kind, ValueKind::none) << "another spelling is not offered";
+  EXPECT_EQ(option("dump", "--merge").kind, ValueKind::none);
+  EXPECT_EQ(option("dump", "--wide").value, "") << "a flag beside another one";
+  EXPECT_EQ(option("agent record", "--duration").kind, ValueKind::anything);
+  EXPECT_EQ(option("agent record", "--out").kind, ValueKind::file);
+  EXPECT_TRUE(option("agent stop", "--out").names.empty()) << "not of this verb";
+}
+
+TEST(HelpPage, TakesATextApart) {
+  const auto blocks = help_blocks(
+      "What it is.\n\nUsage: prog x\n       prog y\n\nOf what:\n  -a, --all N...   one: two\n"
+      "                   and more\n\nMarks:\n  M managed\n\nA  table\n");
+  ASSERT_EQ(blocks.size(), 5u);
+  EXPECT_EQ(blocks[0].kind, HelpBlock::Kind::prose);
+  EXPECT_EQ(blocks[1].lines, (std::vector<std::string>{"prog x", "prog y"}));
+  const HelpEntry* entry = find_entry(blocks, "--all");
+  ASSERT_NE(entry, nullptr);
+  EXPECT_EQ(entry->names, (std::vector<std::string>{"-a", "--all"}));
+  EXPECT_EQ(entry->value, "N");
+  EXPECT_EQ(entry->description, "one: two and more");
+  EXPECT_EQ(brief({"", {}, "", "one; two"}), "one");
+  EXPECT_EQ(blocks[3].kind, HelpBlock::Kind::table);
+  EXPECT_EQ(blocks[4].kind, HelpBlock::Kind::table);
+  EXPECT_EQ(find_entry(blocks, "--none"), nullptr);
+  EXPECT_TRUE(help_blocks("").empty());
+}
+
+}  // namespace
+}  // namespace mixstack::cli

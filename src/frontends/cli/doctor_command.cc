@@ -1,0 +1,348 @@
+#include "frontends/cli/doctor_command.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "base/system/own_program.h"
+#include "base/system/proc_mount.h"
+#include "base/system/scoped_fd.h"
+#include "frontends/cli/dump_command.h"
+#include "frontends/cli/fd_output.h"
+#include "frontends/cli/process_facts.h"
+#include "frontends/cli/recorded_process.h"
+#include "output/report/errors.h"
+#include "output/report/escape.h"
+#include "output/report/json_fields.h"
+#include "process/live/proc_dir.h"
+#include "process/live/ptrace_refusal.h"
+#include "process/live/rights_by_trial.h"
+#include "session/runtime_check.h"
+
+namespace mixstack::cli {
+namespace {
+
+/// One thing that was looked at. What stands in the way has a remedy.
+struct Finding {
+  enum class Verdict : std::uint8_t { ok, note, bad };
+  Verdict verdict = Verdict::ok;
+  std::string subject, text, remedy;
+};
+
+std::string read_text(const std::string& path) {
+  const base::ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text(16 << 10, '\0');
+  const ssize_t size = fd ? ::read(fd.get(), text.data(), text.size()) : 0;
+  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+std::optional<std::int64_t> read_number(const std::string& path) {
+  const std::string text = read_text(path);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} ? std::optional(value) : std::nullopt;
+}
+
+/// Ourselves, by /proc/self/status.
+struct Own {
+  std::uint32_t uid = 0;
+  std::uint64_t capabilities = 0;
+  bool has_filter = false, no_new_privs = false;
+  // linux/capability.h
+  static constexpr unsigned kDacOverride = 1, kDacReadSearch = 2, kSysPtrace = 19, kSysAdmin = 21, kPerfmon = 38,
+                            kBpf = 39;
+  [[nodiscard]] bool has(unsigned capability) const { return (capabilities >> capability & 1) != 0; }
+};
+
+Own read_own() {
+  Own own;
+  own.uid = static_cast<std::uint32_t>(::geteuid());
+  const std::string status = read_text("/proc/self/status");
+  const auto value = [&](std::string_view key, int base) {
+    std::string_view text = process::status_field(status, key).value_or("");
+    while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+    std::uint64_t number = 0;
+    (void)std::from_chars(text.data(), text.data() + text.size(), number, base);
+    return number;
+  };
+  own.capabilities = value("CapEff", 16);
+  own.has_filter = value("Seccomp", 10) == 2;
+  own.no_new_privs = value("NoNewPrivs", 10) != 0;
+  return own;
+}
+
+using process::Tried;
+
+std::string error_text(const Tried& tried) {
+  if (tried.error == Tried::kKilled) return "whoever calls it is killed (a seccomp filter)";
+  return std::generic_category().message(tried.error);
+}
+
+constexpr std::string_view kContainer =
+    "docker run --cap-add=SYS_PTRACE ... (its default seccomp profile allows ptrace then); in Kubernetes\n"
+    "securityContext.capabilities.add: [\"SYS_PTRACE\"]; or run mixstack on the host";
+
+/// One line for all there is: setting capabilities of a file takes others away from it.
+std::string setcap_remedy(std::string_view more = {}) {
+  return fmt::format("sudo {0} ..., or once: sudo setcap {1}{2}+ep {0}", base::own_program_for_shell(),
+                     kRecordCapabilities, more);
+}
+
+using Verdict = Finding::Verdict;
+
+void look_at_rights(const Own& own, std::vector<Finding>& findings) {
+  const bool traces = own.has(Own::kSysPtrace);
+  const bool may = traces && (own.has(Own::kDacOverride) || own.has(Own::kDacReadSearch));
+  std::string who = own.uid == 0 ? "root" : fmt::format("uid {}", own.uid);
+  who += may      ? ", with CAP_SYS_PTRACE: processes of every user"
+         : traces ? ", with CAP_SYS_PTRACE, without CAP_DAC_READ_SEARCH: processes of the same user only"
+                  : ", without CAP_SYS_PTRACE: processes of the same user only";
+  const bool surprising = own.uid == 0 && !traces;
+  findings.push_back({may ? Verdict::ok : Verdict::note, "user", who,
+                      may          ? ""
+                      : surprising ? std::string(kContainer)
+                                   : setcap_remedy(",cap_dac_read_search")});
+  if (own.no_new_privs && !may)
+    findings.push_back({Verdict::note, "no_new_privs", "set: sudo and file capabilities give nothing here",
+                        "start without it (docker: no --security-opt no-new-privileges; systemd: NoNewPrivileges=no)"});
+}
+
+void look_at_yama(const Own& own, std::vector<Finding>& findings) {
+  const auto scope = read_number("/proc/sys/kernel/yama/ptrace_scope");
+  const bool may = own.has(Own::kSysPtrace);
+  if (!scope || *scope == 0) {
+    findings.push_back({Verdict::ok, "yama", scope ? "kernel.yama.ptrace_scope is 0" : "not in this kernel", ""});
+  } else if (*scope == 3) {
+    findings.push_back({Verdict::bad, "yama", "kernel.yama.ptrace_scope is 3: nobody may trace",
+                        "it can be changed by restarting the machine only"});
+  } else {
+    findings.push_back(
+        {may ? Verdict::ok : Verdict::bad, "yama",
+         fmt::format("kernel.yama.ptrace_scope is {}: {}", *scope,
+                     may           ? "CAP_SYS_PTRACE is exempt"
+                     : *scope == 1 ? "only descendants may be traced"
+                                   : "only CAP_SYS_PTRACE may trace"),
+         may ? "" : setcap_remedy() + (*scope == 1 ? "; or sudo sysctl kernel.yama.ptrace_scope=0" : "")});
+  }
+}
+
+void look_at_calls(const Own& own, std::vector<Finding>& findings) {
+  const Tried ptrace = process::try_ptrace(), memory = process::try_memory();
+  const std::string filter = own.has_filter ? " (a seccomp filter is on us)" : "";
+  findings.push_back({ptrace.works() ? Verdict::ok : Verdict::bad, "ptrace",
+                      ptrace.works()
+                          ? "works on a child of our own" + filter
+                          : fmt::format("refused even for a child of our own: {}{}", error_text(ptrace), filter),
+                      ptrace.works() ? "" : std::string(kContainer)});
+  findings.push_back(
+      {memory.works() ? Verdict::ok : Verdict::note, "memory",
+       memory.works() ? "process_vm_readv works on a child of our own"
+                      : fmt::format("process_vm_readv refused: {}; /proc/PID/mem is read instead", error_text(memory)),
+       ""});
+}
+
+void look_at_namespaces(std::vector<Finding>& findings) {
+  const std::string map = read_text("/proc/self/uid_map");
+  unsigned inside = 1, outside = 1, count = 0;
+  const bool is_first = std::sscanf(map.c_str(), "%u %u %u", &inside, &outside, &count) == 3 && inside == 0 &&
+                        outside == 0 && count == 0xffffffffu;
+  if (!is_first)
+    findings.push_back({Verdict::note, "user namespace", "not the machine's own: capabilities count inside it only",
+                        "for processes outside of it: run mixstack on the host"});
+  if (base::is_proc_of_other_pid_namespace()) {
+    findings.push_back({Verdict::bad, "/proc",
+                        "that of another pid namespace than ours: its numbers mean other processes",
+                        "a /proc of our own namespace: nsenter -t PID -p -m mixstack ...,\n"
+                        "unshare -p -f --mount-proc ..., or mount -t proc proc /proc"});
+    return;
+  }
+  constexpr std::string_view kFirst = "pid:[4026531836]";  // PROC_PID_INIT_INO, include/linux/proc_ns.h
+  std::array<char, 64> text{};
+  const ssize_t size = ::readlink("/proc/self/ns/pid", text.data(), text.size());
+  if (size > 0 && std::string_view(text.data(), static_cast<std::size_t>(size)) != kFirst)
+    findings.push_back(
+        {Verdict::note, "pid namespace", "not the machine's own: only processes inside it are seen", ""});
+}
+
+void look_at_perf(const Own& own, std::uint32_t pid, std::vector<Finding>& findings) {
+  const auto paranoid = read_number("/proc/sys/kernel/perf_event_paranoid");
+  const Tried tried = process::try_perf_event(pid);
+  const std::string level =
+      "for CPU samples (mixstack record): " +
+      (paranoid ? fmt::format("kernel.perf_event_paranoid is {}", *paranoid) : "no perf events in this kernel");
+  if (tried.works()) {
+    findings.push_back({Verdict::ok, "perf events", level + ", and an event could be opened", ""});
+    return;
+  }
+  findings.push_back(
+      {Verdict::bad, "perf events", fmt::format("{}: {}", level, error_text(tried)),
+       paranoid && *paranoid > 2 && !own.has(Own::kPerfmon)
+           ? "sudo sysctl kernel.perf_event_paranoid=2, or " + setcap_remedy()
+       : own.has_filter
+           ? "a container: docker run --cap-add=PERFMON --security-opt seccomp=unconfined ..., or on the host"
+           : setcap_remedy()});
+}
+
+void look_at_bpf(const Own& own, std::vector<Finding>& findings) {
+  const bool has_types = ::access("/sys/kernel/btf/vmlinux", R_OK) == 0;
+  const bool may = own.has(Own::kSysAdmin) || (own.has(Own::kBpf) && own.has(Own::kPerfmon));
+  const Tried tried = process::try_bpf();
+  if (may && has_types && tried.works()) {
+    findings.push_back({Verdict::ok, "BPF",
+                        "for stacks of blocked threads without a stop (mixstack record): a map could be made", ""});
+    return;
+  }
+  const std::string why = !may             ? "without CAP_BPF and CAP_PERFMON"
+                          : !tried.works() ? error_text(tried)
+                                           : std::string("the kernel has no /sys/kernel/btf/vmlinux");
+  findings.push_back({Verdict::note, "BPF", "for stacks of blocked threads without a stop (mixstack record): " + why,
+                      !may || !tried.works() ? setcap_remedy() + "; in a container --cap-add=BPF --cap-add=PERFMON"
+                                             : "a kernel with CONFIG_DEBUG_INFO_BTF"});
+}
+
+/// One process: everything a dump would run into, without stopping it.
+report::Problem look_at_process(std::uint32_t pid, std::vector<Finding>& findings) {
+  report::ProcessFacts facts = read_process_facts(pid);
+  facts.capabilities = kRecordCapabilities;
+  report::Problem problem = report::foreseen_problem(facts);
+  Error error;
+  if (problem == report::Problem::none) {
+    // The kernel asks the same of who opens this as of who traces.
+    const base::ScopedFd memory(::open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
+    const int refused = memory ? 0 : errno;
+    facts.seccomp = filter_could_be_why(facts) && !process::try_ptrace().works();
+    if (refused != 0 || facts.seccomp) {
+      error = {refused == ENOENT ? ErrorCode::no_such_process : ErrorCode::permission_denied, refused, pid};
+      problem = report::problem_of(error, facts);
+    }
+  }
+  if (problem == report::Problem::none) {
+    findings.push_back({Verdict::ok, fmt::format("process {}", pid), "may be traced", ""});
+    return problem;
+  }
+  std::string text = report::problem_text(problem, error, facts);
+  const std::size_t line = std::min(text.find('\n'), text.size());
+  std::string remedy = text.substr(std::min(line + 1, text.size()));
+  while (remedy.ends_with('\n')) remedy.pop_back();
+  findings.push_back({Verdict::bad, fmt::format("process {}", pid), text.substr(0, line), remedy});
+  return problem;
+}
+
+/// Whether it has a runtime of a version that is not known: of a later .NET.
+void look_at_runtimes(std::uint32_t pid, std::vector<Finding>& findings) {
+  constexpr std::size_t kMostNamed = 3;
+  for (const session::RuntimeCheck& runtime : session::check_runtimes(pid)) {
+    std::string text = runtime.name + ": of a version that is known";
+    if (!runtime.refusals.empty()) {
+      text = runtime.name + " describes itself in a version that mixstack does not know (";
+      for (std::size_t i = 0; i < std::min(runtime.refusals.size(), kMostNamed); i++)
+        text += (i == 0 ? "" : ", ") + runtime.refusals[i].subject;
+      text += "): native frames only, unless by its DAC; why can tell little";
+    }
+    findings.push_back({runtime.refusals.empty() ? Verdict::ok : Verdict::note, "runtime",
+                        report::escape_for_terminal(text), runtime.refusals.empty() ? "" : "a newer mixstack"});
+  }
+}
+
+std::string_view verdict_word(Verdict verdict) {
+  return verdict == Verdict::ok ? "ok" : verdict == Verdict::note ? "note" : "BAD";
+}
+
+std::string text_of(const std::vector<Finding>& findings) {
+  std::string out;
+  for (const Finding& f : findings) {
+    out += fmt::format("{:<5} {:<15} {}\n", verdict_word(f.verdict), f.subject, f.text);
+    std::size_t at = 0;
+    while (at < f.remedy.size()) {
+      const std::size_t end = std::min(f.remedy.find('\n', at), f.remedy.size());
+      std::size_t begin = at;
+      while (begin < end && f.remedy[begin] == ' ') begin++;
+      out += fmt::format("      {:<15} {} {}\n", "", at == 0 ? "->" : "  ", f.remedy.substr(begin, end - begin));
+      at = end + 1;
+    }
+  }
+  return out;
+}
+
+struct Outcome {
+  bool dump, perf_events, without_stop;
+};
+
+std::string json_of(const std::vector<Finding>& findings, const Outcome& outcome) {
+  return report::collect([&](report::Writer& out) {
+    report::JsonObject document(out);
+    document.word("format", "mixstack-doctor");
+    document.number("format_version", std::uint64_t{1});
+    document.boolean("dump", outcome.dump);
+    document.boolean("perf_events", outcome.perf_events);
+    document.boolean("without_stop", outcome.without_stop);
+    document.key("findings");
+    report::json_array(out, findings, "\n ", [&](const Finding& finding) {
+      report::JsonObject one(out);
+      one.text("subject", finding.subject);
+      one.word("verdict", finding.verdict == Verdict::ok ? "ok" : finding.verdict == Verdict::note ? "note" : "bad");
+      one.text("text", finding.text);
+      one.text_or_null("remedy", finding.remedy);
+      one.close();
+    });
+    document.close();
+    out << '\n';
+  });
+}
+
+bool stands_in_the_way(const std::vector<Finding>& findings, std::initializer_list<std::string_view> subjects) {
+  for (const Finding& f : findings)
+    for (const std::string_view subject : subjects)
+      if (f.verdict == Verdict::bad && f.subject.starts_with(subject)) return true;
+  return false;
+}
+
+}  // namespace
+
+ExitCode run_doctor(const DoctorArguments& arguments, const Environment& environment) {
+  const Own own = read_own();
+  std::vector<Finding> findings;
+  look_at_rights(own, findings);
+  look_at_yama(own, findings);
+  look_at_calls(own, findings);
+  look_at_namespaces(findings);
+  const bool is_proc_ours = !stands_in_the_way(findings, {"/proc"});
+  look_at_perf(own, is_proc_ours ? arguments.pid : 0, findings);
+  look_at_bpf(own, findings);
+  const report::Problem problem = arguments.pid == 0 ? report::Problem::none : look_at_process(arguments.pid, findings);
+  if (arguments.pid != 0 && problem == report::Problem::none) look_at_runtimes(arguments.pid, findings);
+  // Of one process its own answer counts: it may be a descendant of ours.
+  const bool dumps =
+      arguments.pid != 0 ? problem == report::Problem::none : !stands_in_the_way(findings, {"yama", "ptrace", "/proc"});
+  const bool records = is_proc_ours && !stands_in_the_way(findings, {"perf"}) && (arguments.pid == 0 || dumps);
+  bool without_stop = true;
+  for (const Finding& f : findings) without_stop = without_stop && (f.subject != "BPF" || f.verdict == Verdict::ok);
+  FdOutput out(environment.out);
+  if (arguments.json) {
+    out.write(json_of(findings, {dumps, records, without_stop}));
+  } else {
+    out.write(text_of(findings));
+    out.write(
+        fmt::format("\ndump: {}. CPU samples (perf events): {}. Stacks of blocked threads (BPF): {}.\n"
+                    "A dump needs neither of the last two: they are for mixstack record.\n",
+                    dumps ? "works" : "does not work", records ? "work" : "do not work",
+                    without_stop ? "possible" : "not possible"));
+  }
+  if (out.error() != 0) return ExitCode::output;
+  if (dumps) return ExitCode::ok;
+  if (problem != report::Problem::none) return exit_code_of(problem);
+  return is_proc_ours ? ExitCode::permission : ExitCode::resources;
+}
+
+}  // namespace mixstack::cli

@@ -1,0 +1,77 @@
+#include "frontends/cli/launched_program.h"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "output/report/escape.h"
+#include "session/launch.h"
+
+namespace mixstack::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Whether it runs our own program or one of our helpers (mixstack-fetch, mixstack-helper).
+bool is_one_of_ours(std::uint32_t pid) {
+  std::error_code error;
+  const fs::path program = fs::read_symlink(fmt::format("/proc/{}/exe", pid), error);
+  return program.filename().string().starts_with("mixstack-") || program == fs::read_symlink("/proc/self/exe", error);
+}
+
+}  // namespace
+
+Result<LaunchedProgram> LaunchedProgram::start(const std::vector<std::string>& command, bool adopts,
+                                               const std::optional<session::LaunchUser>& user) {
+  if (adopts) (void)::prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
+  const auto pid = session::launch({command, {}}, user);
+  if (!pid) return fail(pid.error());
+  return LaunchedProgram(*pid, report::escape_for_terminal(fs::path(command.front()).filename().string()));
+}
+
+bool LaunchedProgram::has_ended(std::chrono::milliseconds wait) {
+  const auto end = std::chrono::steady_clock::now() + wait;
+  while (!status_) {
+    int status = 0;
+    if (::waitpid(static_cast<pid_t>(pid_), &status, WNOHANG) == static_cast<pid_t>(pid_)) status_ = status;
+    if (status_ || std::chrono::steady_clock::now() >= end) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return status_.has_value();
+}
+
+std::string LaunchedProgram::end_words() const {
+  const int status = status_.value_or(0);
+  if (!WIFSIGNALED(status)) return fmt::format("{} ended with exit status {}", name_, WEXITSTATUS(status));
+  return fmt::format("{} was ended by signal {} ({})", name_, WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+}
+
+int LaunchedProgram::exit_status() const {
+  const int status = status_.value_or(0);
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::vector<std::uint32_t> adopted() {
+  std::vector<std::uint32_t> children = children_of(static_cast<std::uint32_t>(::getpid()));
+  std::erase_if(children, is_one_of_ours);
+  return children;
+}
+
+std::vector<std::uint32_t> children_of(std::uint32_t pid) {
+  std::vector<std::uint32_t> children;
+  std::error_code error;
+  for (const auto& thread : fs::directory_iterator(fmt::format("/proc/{}/task", pid), error)) {
+    std::ifstream file(thread.path() / "children");
+    for (std::uint32_t child = 0; file >> child;) children.push_back(child);
+  }
+  return children;
+}
+
+}  // namespace mixstack::cli

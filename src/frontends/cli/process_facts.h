@@ -1,0 +1,17 @@
+// Facts from /proc about a process that could not be dumped, and about ourselves.
+#pragma once
+
+#include <cstdint>
+
+#include "output/report/errors.h"
+
+namespace mixstack::cli {
+
+/// Never fails: facts that cannot be read keep their defaults.
+[[nodiscard]] report::ProcessFacts read_process_facts(std::uint32_t pid);
+
+/// Whether a seccomp filter on us can be the cause of a refusal: the kernel's earlier checks would pass. Call it before
+/// trying the system call, because a filter may kill the caller.
+[[nodiscard]] bool filter_could_be_why(const report::ProcessFacts& facts);
+
+}  // namespace mixstack::cli

@@ -1,0 +1,30 @@
+// The progress line of a recording, and its summary.
+#pragma once
+
+#include <string>
+
+#include "features/record/stack_recorder.h"
+
+namespace mixstack::cli {
+
+/// One line that is overwritten, if standard error is a terminal.
+class Progress {
+ public:
+  Progress(int fd, bool quiet);
+  /// At most four times a second.
+  void show(record::SharedRecording& shared, std::uint64_t elapsed_ns, std::uint64_t own_cpu_ns);
+  /// Erases the line.
+  void end();
+
+ private:
+  int fd_;
+  std::size_t columns_;  ///< of the terminal; 0: nothing is shown
+  std::uint64_t shown_ns_ = 0;
+  bool is_there_ = false;
+};
+
+/// Some lines about samples taken and lost. `stats` adds how long threads were stopped. `is_throttled`: a CPU quota
+/// kept threads from running, so ready threads do not mean a busy machine.
+[[nodiscard]] std::string summary_text(const Recording& recording, bool stats, bool is_throttled = false);
+
+}  // namespace mixstack::cli

@@ -1,0 +1,82 @@
+#include "frontends/cli/sampling_options.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "frontends/cli/parsing.h"
+
+namespace mixstack::cli {
+namespace {
+
+std::string read_mode(const RawSampling& raw, RecordArguments& record) {
+  if (raw.mode == "cpu") {
+    record.mode = RecordMode::cpu;
+  } else if (raw.mode == "wall") {
+    record.mode = RecordMode::wall;
+  } else if (!raw.mode.empty() && raw.mode != "auto") {
+    return fmt::format("--mode: '{}' is none of auto, cpu, wall", raw.mode);
+  }
+  constexpr std::uint64_t kMostHertz = 20'000;
+  if (auto text = read_rate("--rate", raw.rate, kMostHertz, record.hertz, 1); !text.empty()) return text;
+  return read_seconds("--duration", raw.duration, record.duration);
+}
+
+/// "1%", "0.5", "2.5%": a share of the time in percent.
+std::string read_pause(const RawSampling& raw, RecordArguments& record) {
+  if (raw.max_pause.empty()) return {};
+  std::string_view text = raw.max_pause;
+  if (text.ends_with('%')) text.remove_suffix(1);
+  const std::size_t dot = text.find('.');
+  const auto whole = whole_number(text.substr(0, dot), 100);
+  const std::string_view rest = dot == std::string_view::npos ? std::string_view("0") : text.substr(dot + 1);
+  const auto fraction = rest.size() <= 3 ? whole_number(rest, 999) : std::nullopt;
+  record.most_held = 0;
+  if (whole && fraction) {
+    double scaled = static_cast<double>(*fraction);
+    for (std::size_t i = 0; i < rest.size(); i++) scaled /= 10;
+    record.most_held = (static_cast<double>(*whole) + scaled) / 100;
+  }
+  return record.most_held > 0 ? ""
+                              : fmt::format("--max-pause: '{}' is not a share of time like 1% or 0.5%", raw.max_pause);
+}
+
+/// Rejects an empty word, which would otherwise count as no option.
+std::string is_there(const std::string& text) { return text.empty() ? "'' is no number" : ""; }
+
+}  // namespace
+
+void declare_sampling(CLI::App& app, RawSampling& raw, RecordArguments& record) {
+  app.add_option("PID", raw.more);
+  app.add_option("-p,--pid", raw.pids)->delimiter(',')->allow_extra_args(false);
+  app.add_option("-n,--name", record.name);
+  app.add_option("-m,--mode", raw.mode)->type_name("auto|cpu|wall");
+  app.add_option("-r,-F,--rate", raw.rate)->check(is_there);
+  app.add_option("-d,--duration", raw.duration)->check(is_there);
+  app.add_flag("-i,--idle", record.idle);
+  app.add_flag("--managed-only", record.managed_only);
+  app.add_flag("--kernel", record.kernel);
+  app.add_option("-I,--include", record.include)->allow_extra_args(false);
+  app.add_option("-X,--exclude", record.exclude)->allow_extra_args(false);
+  app.add_flag("--no-stop", record.no_stop);
+  app.add_option("--max-pause", raw.max_pause);
+}
+
+std::string read_pid_list(std::string_view command, const RawSampling& raw, RecordArguments& record) {
+  std::vector<std::string> texts = raw.pids;
+  texts.insert(texts.end(), raw.more.begin(), raw.more.end());
+  for (const std::string& text : texts) {
+    const auto pid = whole_number(text, INT32_MAX);
+    if (!pid || *pid == 0) return fmt::format("'{1}' is not a pid; by name: mixstack {0} -n {1}", command, text);
+    const auto number = static_cast<std::uint32_t>(*pid);
+    if (std::find(record.pids.begin(), record.pids.end(), number) == record.pids.end()) record.pids.push_back(number);
+  }
+  return {};
+}
+
+std::string read_sampling(const RawSampling& raw, RecordArguments& record) {
+  if (std::string text = read_mode(raw, record); !text.empty()) return text;
+  return read_pause(raw, record);
+}
+
+}  // namespace mixstack::cli

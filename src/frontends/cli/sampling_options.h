@@ -1,0 +1,28 @@
+// Options that `record` and `top` share: the processes, the kind of samples, and the selection of stacks.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontends/cli/record_arguments.h"
+
+namespace CLI {
+class App;
+}
+
+namespace mixstack::cli {
+
+/// Texts of options from the parser.
+struct RawSampling {
+  std::string mode, rate, duration, max_pause;
+  std::vector<std::string> pids, more;
+};
+
+void declare_sampling(CLI::App& app, RawSampling& raw, RecordArguments& record);
+// Both return "" or the error for the user.
+[[nodiscard]] std::string read_pid_list(std::string_view command, const RawSampling& raw, RecordArguments& record);
+/// Mode, rate, duration, pauses.
+[[nodiscard]] std::string read_sampling(const RawSampling& raw, RecordArguments& record);
+
+}  // namespace mixstack::cli

@@ -1,0 +1,69 @@
+#include "frontends/cli/terminal.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "base/system/trusted_file.h"
+#include "process/kernel/child_process.h"
+
+namespace mixstack::cli {
+
+TerminalSize terminal_size(int fd) {
+  if (isatty(fd) != 1) return {};
+  struct winsize size {};
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0) return {24, 80};
+  return {size.ws_row == 0 ? std::size_t{24} : size.ws_row, size.ws_col == 0 ? std::size_t{80} : size.ws_col};
+}
+
+Pager::Pager(const std::string& search_path, int out) : out_(out) {
+  const std::string program = process::find_program("less", search_path);
+  if (program.empty()) return;
+  const auto trusted = base::open_trusted_file(program);
+  if (!trusted) return;
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return;
+  const base::ScopedFd read_end(ends[0]);
+  base::ScopedFd write_end(ends[1]);
+  // Run by descriptor: the very file that was checked.
+  const std::string path = "/proc/self/fd/" + std::to_string(trusted->fd.get());
+  std::vector<std::string> environment{"LESSSECURE=1", "LESSCHARSET=utf-8"};
+  for (const char* name : {"TERM", "LANG", "LC_ALL", "LINES", "COLUMNS"})
+    if (const char* value = ::secure_getenv(name); value != nullptr)
+      environment.push_back(std::string(name) + "=" + value);
+  std::vector<char*> variables;
+  for (std::string& text : environment) variables.push_back(text.data());
+  variables.push_back(nullptr);
+  std::string name = "less", how = "-FRX";
+  char* arguments[] = {name.data(), how.data(), nullptr};
+  posix_spawn_file_actions_t actions;
+  if (posix_spawn_file_actions_init(&actions) != 0) return;
+  (void)posix_spawn_file_actions_adddup2(&actions, read_end.get(), STDIN_FILENO);
+  (void)posix_spawn_file_actions_adddup2(&actions, out_, STDOUT_FILENO);
+  if (::posix_spawn(&pid_, path.c_str(), &actions, nullptr, arguments, variables.data()) == 0) {
+    input_ = std::move(write_end);
+    // Quitting the pager early is not an error: get EPIPE instead of a signal.
+    (void)std::signal(SIGPIPE, SIG_IGN);
+    (void)std::signal(SIGINT, SIG_IGN);  // the pager handles Ctrl-C
+  } else {
+    pid_ = -1;
+  }
+  (void)posix_spawn_file_actions_destroy(&actions);
+}
+
+Pager::~Pager() {
+  input_ = base::ScopedFd();
+  int status = 0;
+  while (pid_ > 0 && ::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace mixstack::cli

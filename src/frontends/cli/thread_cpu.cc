@@ -1,0 +1,49 @@
+#include "frontends/cli/thread_cpu.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/system/scoped_fd.h"
+
+namespace mixstack::cli {
+
+namespace {
+
+std::string_view read_small(int tasks, std::uint32_t tid, const char* name, std::span<char> text) {
+  std::array<char, 64> path{};
+  *fmt::format_to_n(path.data(), path.size() - 1, "{}/{}", tid, name).out = '\0';
+  const base::ScopedFd file(::openat(tasks, path.data(), O_RDONLY | O_CLOEXEC));
+  const ssize_t size = file ? ::read(file.get(), text.data(), text.size()) : -1;
+  return {text.data(), size <= 0 ? 0 : static_cast<std::size_t>(size)};
+}
+
+}  // namespace
+
+ThreadClocks::ThreadClocks(std::uint32_t pid)
+    : tasks_(::open(fmt::format("/proc/{}/task", pid).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+
+// The first number of schedstat is time on processors in ns (Documentation/scheduler/sched-stats.rst of the kernel).
+std::optional<std::chrono::nanoseconds> ThreadClocks::cpu(std::uint32_t tid) const {
+  std::array<char, 64> buffer{};
+  const std::string_view text = read_small(tasks_.get(), tid, "schedstat", buffer);
+  std::int64_t cpu = -1;
+  if (std::from_chars(text.data(), text.data() + text.size(), cpu).ec != std::errc{}) return std::nullopt;
+  return std::chrono::nanoseconds(cpu);
+}
+
+// "tid (name) state ..." (proc_pid_stat(5)): a name may hold parentheses.
+bool ThreadClocks::is_runnable(std::uint32_t tid) const {
+  std::array<char, 256> buffer{};
+  const std::string_view text = read_small(tasks_.get(), tid, "stat", buffer);
+  const std::size_t name_end = text.rfind(") ");
+  return name_end != std::string_view::npos && text.substr(name_end + 2).starts_with('R');
+}
+
+}  // namespace mixstack::cli

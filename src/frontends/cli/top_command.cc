@@ -1,0 +1,241 @@
+#include "frontends/cli/top_command.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <system_error>
+
+#include "base/system/scoped_fd.h"
+#include "frontends/cli/fd_output.h"
+#include "frontends/cli/ps_command.h"
+#include "frontends/cli/recorded_process.h"
+#include "frontends/cli/terminal.h"
+#include "frontends/cli/terminal_type.h"
+#include "frontends/cli/top_recorder.h"
+#include "frontends/cli/top_screen.h"
+
+namespace mixstack::cli {
+namespace {
+
+/// Blocks the signals that end or stop a program at a terminal, or report its size, and reads them by signalfd, so that
+/// none interrupts drawing or leaves the terminal in its raw state. Make it before threads: they inherit the mask.
+class TerminalSignals {
+ public:
+  TerminalSignals() {
+    (void)sigemptyset(&signals_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP}) (void)sigaddset(&signals_, signal);
+    (void)pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+    fd_ = base::ScopedFd(::signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+  /// Discards pending signals: we end anyway.
+  ~TerminalSignals() {
+    while (next() != 0) {
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  TerminalSignals(const TerminalSignals&) = delete;
+  TerminalSignals& operator=(const TerminalSignals&) = delete;
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  /// The next pending signal; 0: none.
+  [[nodiscard]] int next() const {
+    signalfd_siginfo info{};
+    return ::read(fd_.get(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
+  }
+
+ private:
+  sigset_t signals_{}, before_{};
+  base::ScopedFd fd_;
+};
+
+enum class End : std::uint8_t { none, time, reader, process, output };
+
+/// Runs `mixstack top`, on a terminal or as text.
+class Top {
+ public:
+  Top(const TopArguments& arguments, const Environment& environment, std::uint32_t pid)
+      : arguments_(arguments),
+        environment_(environment),
+        browser_(top::Selection{.idle = arguments.record.idle}),
+        recorder_(arguments.record, environment, pid) {
+    browser_.show_threads(arguments.by_thread);
+    browser_.show_whole(arguments.whole);
+  }
+  /// `terminal`: the type of our terminal; nothing: the output is a file or a pipe.
+  [[nodiscard]] ExitCode run(const TerminalSignals& signals, const std::optional<std::string>& terminal);
+
+ private:
+  [[nodiscard]] int milliseconds_left() const;
+  /// Waits for a signal, a key or the end of an interval, and updates the browser then.
+  [[nodiscard]] End wait(const TerminalSignals& signals);
+  [[nodiscard]] End take_signals(const TerminalSignals& signals);
+  [[nodiscard]] End show_at_terminal(const TerminalSignals& signals);
+  [[nodiscard]] End show_as_text(const TerminalSignals& signals);
+  /// `output`: writing failed, and was reported; `reader`: a signal came while nobody reads.
+  [[nodiscard]] End write_table();
+  void stop_as_asked();
+
+  const TopArguments& arguments_;
+  const Environment& environment_;
+  top::Browser browser_;
+  TopRecorder recorder_;
+  std::unique_ptr<TopScreen> screen_;
+  std::uint64_t next_ns_ = 0;  ///< end of the current interval, since the start
+  std::uint64_t updated_ns_ = 0;
+  bool is_new_ = false;  ///< something changed since the last drawing
+};
+
+std::uint64_t nanoseconds(std::chrono::milliseconds time) {
+  return static_cast<std::uint64_t>(time.count()) * 1'000'000u;
+}
+
+int Top::milliseconds_left() const {
+  constexpr std::uint64_t kMost = 100;  // the process may end at any time
+  std::uint64_t until = next_ns_;
+  if (const std::uint64_t end = nanoseconds(arguments_.record.duration); end != 0) until = std::min(until, end);
+  const std::uint64_t now = recorder_.elapsed_ns();
+  return now >= until ? 0 : static_cast<int>(std::min<std::uint64_t>((until - now) / 1'000'000 + 1, kMost));
+}
+
+End Top::take_signals(const TerminalSignals& signals) {
+  while (const int signal = signals.next()) {
+    if (signal == SIGWINCH) {
+      if (screen_) screen_->resize();
+      is_new_ = is_new_ || screen_;
+    } else if (signal == SIGTSTP) {
+      stop_as_asked();
+    } else {
+      return End::reader;
+    }
+  }
+  return End::none;
+}
+
+/// Stops sampling before we stop ourselves: a thread held for a sample would stay stopped.
+void Top::stop_as_asked() {
+  recorder_.hold(browser_);
+  if (screen_) screen_->suspend();
+  (void)::kill(::getpid(), SIGSTOP);
+  recorder_.go_on();
+  if (screen_) screen_->resume();
+  next_ns_ = recorder_.elapsed_ns() + nanoseconds(arguments_.interval);
+}
+
+End Top::wait(const TerminalSignals& signals) {
+  pollfd fds[] = {{signals.fd(), POLLIN, 0}, {screen_ ? STDIN_FILENO : -1, POLLIN, 0}};
+  (void)::poll(fds, 2, milliseconds_left());
+  if (const End end = take_signals(signals); end != End::none) return end;
+  if ((fds[1].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) return End::reader;
+  if (fds[1].revents != 0) {
+    if (!screen_->read_keys(browser_)) return End::reader;
+    is_new_ = true;
+  }
+  const std::uint64_t now = recorder_.elapsed_ns();
+  const std::uint64_t end = nanoseconds(arguments_.record.duration);
+  const bool is_over = end != 0 && now >= end, has_ended = recorder_.has_ended();
+  if (now >= next_ns_ || is_over || has_ended) {
+    recorder_.update(browser_);
+    updated_ns_ = now;
+    is_new_ = true;
+    // If we are late, skip missed intervals instead of updating in rapid succession.
+    const std::uint64_t interval = nanoseconds(arguments_.interval);
+    next_ns_ = std::max(next_ns_ + interval, now + interval / 2);
+  }
+  return has_ended && recorder_.has_ended() ? End::process : is_over ? End::time : End::none;
+}
+
+End Top::show_at_terminal(const TerminalSignals& signals) {
+  screen_->draw(browser_, recorder_.facts());
+  for (;;) {
+    const End end = wait(signals);
+    if (end != End::none) return end;
+    if (is_new_) screen_->draw(browser_, recorder_.facts());
+    is_new_ = false;
+  }
+}
+
+End Top::write_table() {
+  const top::HeadFacts facts = recorder_.facts();
+  std::string text;
+  for (const std::string& line : top::head_lines(facts, 0)) text += line + "\n";
+  text += top::view_line(browser_) + "\n" + top::title_line(browser_, 0) + "\n";
+  const top::RowList& list = browser_.list();
+  for (std::size_t i = 0; i < list.rows.size() && i < arguments_.rows; i++)
+    text += top::row_line(browser_, list.rows[i], list.selected, 0) + "\n";
+  FdOutput out(environment_.out, OutputWait::until_signal);
+  out.write(text + "\n");
+  if (out.error() == EINTR) return End::reader;
+  if (out.error() == 0) return End::none;
+  FdOutput(environment_.err)
+      .write(
+          fmt::format("mixstack: the table could not be written: {}\n", std::generic_category().message(out.error())));
+  return End::output;
+}
+
+End Top::show_as_text(const TerminalSignals& signals) {
+  for (std::uint32_t tables = 0;;) {
+    const End end = wait(signals);
+    if (end == End::reader && recorder_.elapsed_ns() - updated_ns_ >= nanoseconds(arguments_.interval) / 10) {
+      recorder_.update(browser_);  // a partial interval, if at least a tenth of it has passed
+      is_new_ = true;
+    }
+    // After the process has ended, print a table only if there was none before.
+    if (is_new_ && (end != End::process || tables == 0)) {
+      if (const End written = write_table(); written != End::none) return written;
+      tables++;
+    }
+    is_new_ = false;
+    if (end != End::none) return end;
+    if (arguments_.count != 0 && tables >= arguments_.count) return End::time;
+  }
+}
+
+ExitCode Top::run(const TerminalSignals& signals, const std::optional<std::string>& terminal) {
+  if (const ExitCode begun = recorder_.begin(); begun != ExitCode::ok) return begun;
+  next_ns_ = nanoseconds(arguments_.interval);
+  if (terminal && !terminal->empty()) screen_ = TopScreen::open(*terminal, STDIN_FILENO, environment_.out);
+  if (terminal && !screen_)
+    FdOutput(environment_.err).write("mixstack: this type of terminal is not known here (TERM): text, then\n");
+  const End end = screen_ ? show_at_terminal(signals) : show_as_text(signals);
+  screen_.reset();
+  if (end == End::output) return ExitCode::output;
+  return end == End::process ? recorder_.say_end() : ExitCode::ok;
+}
+
+/// Nothing: the failure was reported.
+std::optional<std::uint32_t> process_of(const TopArguments& arguments, const Environment& environment, ExitCode& code) {
+  if (!arguments.record.pids.empty()) return arguments.record.pids.front();
+  const std::string& name = arguments.record.name;
+  const auto pids = pids_called(name, environment);
+  if (!pids) {
+    code = pids.error();
+    return std::nullopt;
+  }
+  if (pids->size() == 1) return pids->front();
+  code = ExitCode::usage;
+  FdOutput(environment.err)
+      .write(fmt::format("mixstack: {} processes are called '{}': {}; top shows one: mixstack top {}\n", pids->size(),
+                         name, fmt::join(*pids, ", "), pids->front()));
+  return std::nullopt;
+}
+
+}  // namespace
+
+ExitCode run_top(const TopArguments& arguments, const Environment& environment) {
+  ExitCode code = ExitCode::ok;
+  const auto pid = process_of(arguments, environment, code);
+  if (!pid) return code;
+  const TerminalSignals signals;
+  const bool at_terminal = terminal_size(environment.out).columns != 0 && ::isatty(STDIN_FILENO) == 1;
+  std::optional<std::string> terminal;
+  if (at_terminal) terminal = usable_terminal_type(environment.out);
+  return Top(arguments, environment, *pid).run(signals, terminal);
+}
+
+}  // namespace mixstack::cli

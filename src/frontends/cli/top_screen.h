@@ -1,0 +1,48 @@
+// `mixstack top` at a terminal. Only this and terminal_type.h use ncurses. Its state is global, so only one of these
+// may exist.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "features/top/browser.h"
+#include "features/top/table_text.h"
+
+namespace mixstack::cli {
+
+/// Its destruction restores the terminal. Not thread-safe. The owner must block the terminal's signals, so that nothing
+/// here runs in a handler.
+class TopScreen {
+ public:
+  /// `type` is from terminal_type.h. Null: ncurses does not know it, or is out of memory.
+  [[nodiscard]] static std::unique_ptr<TopScreen> open(const std::string& type, int in, int out);
+  ~TopScreen();
+  TopScreen(const TopScreen&) = delete;
+  TopScreen& operator=(const TopScreen&) = delete;
+
+  /// Handles all pressed keys. False: the user quits.
+  [[nodiscard]] bool read_keys(top::Browser& browser);
+  void draw(top::Browser& browser, const top::HeadFacts& facts);
+  /// Takes over the new size of the terminal.
+  void resize();
+  /// Restores the terminal until `resume`.
+  void suspend();
+  void resume();
+
+ private:
+  struct Terminal;
+  enum class Mode : unsigned char { list, help, filter };
+  explicit TopScreen(std::unique_ptr<Terminal> terminal);
+  [[nodiscard]] bool press(wchar_t character, bool is_key, top::Browser& browser);
+  void type(wchar_t character, bool is_key, top::Browser& browser);
+  void draw_list(top::Browser& browser, std::size_t line, std::size_t rows, std::size_t columns);
+  void draw_help(const top::HeadFacts& facts, std::size_t rows, std::size_t columns);
+
+  std::unique_ptr<Terminal> terminal_;
+  Mode mode_ = Mode::list;
+  std::string typed_;   ///< while a filter is typed
+  std::string before_;  ///< the previous filter, restored by Escape
+};
+
+}  // namespace mixstack::cli

@@ -1,0 +1,12 @@
+// `mixstack why`.
+#pragma once
+
+#include "frontends/cli/arguments.h"
+#include "frontends/cli/exit_code.h"
+#include "frontends/cli/program.h"
+
+namespace mixstack::cli {
+
+[[nodiscard]] ExitCode run_why(const WhyArguments& arguments, const Environment& environment);
+
+}  // namespace mixstack::cli

@@ -1,9 +1,0 @@
-#include <linux/audit.h>
-
-#include "helper/syscall_filter.h"
-
-namespace mixstack::helper {
-
-std::uint32_t native_audit_arch() { return AUDIT_ARCH_X86_64; }
-
-}  // namespace mixstack::helper

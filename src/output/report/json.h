@@ -1,0 +1,14 @@
+// A dump as one JSON document: docs/formats/dump.schema.json.
+#pragma once
+
+#include "mixstack/dump.h"
+#include "output/report/options.h"
+#include "output/report/writer.h"
+
+namespace mixstack::report {
+
+/// Always valid UTF-8 JSON, whatever the names hold; one frame a line. Written as it is made: the document is never in
+/// memory as a whole.
+void write_json(Writer& out, const ProcessDump& dump, const ReportOptions& options);
+
+}  // namespace mixstack::report

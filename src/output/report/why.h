@@ -1,0 +1,47 @@
+// The answer of `mixstack why`: as text, as JSON (docs/formats/why.schema.json), and as a graph for Graphviz.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/words/busy.h"
+#include "base/words/contention.h"
+#include "base/words/unmoved.h"
+#include "base/words/verdict.h"
+#include "mixstack/dump.h"
+#include "output/report/options.h"
+#include "output/report/writer.h"
+
+namespace mixstack::report {
+
+/// What an answer has besides the dump and its verdicts. Borrowed; null: nothing.
+struct WhyExtras {
+  const Busyness* busy = nullptr;
+  const Unmoved* unmoved = nullptr;
+  std::span<const Contention> contended{};  ///< where there is no verdict
+};
+
+/// Verdicts first, then what was looked at.
+void write_why_text(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts,
+                    const ReportOptions& options, const WhyExtras& extras = {});
+void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts,
+                    const WhyExtras& extras = {});
+/// One wait, as both schemas have it.
+void write_wait_json(Writer& out, const ThreadWait& wait);
+/// Threads that wait or are waited for, and what lies between them.
+void write_why_dot(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts);
+
+/// Whether waits of the process's threads are told: without, no verdict says nothing.
+[[nodiscard]] bool knows_waits(const ProcessDump& dump);
+/// Threads that did not stop with the others, as happens on a busy machine: of those nobody knows what they wait for.
+/// (Those that wait in the kernel for a device no look stops.)
+[[nodiscard]] std::size_t threads_apart(const ProcessDump& dump);
+/// Threads that stand still in native code of the program's below managed code, in something that is not known.
+[[nodiscard]] std::size_t waits_not_known(const ProcessDump& dump);
+/// "DEADLOCK: 2 threads wait for each other in a circle".
+[[nodiscard]] std::string verdict_words(const ProcessDump& dump, const Verdict& verdict);
+/// "deadlock": stable, for programs.
+[[nodiscard]] std::string_view verdict_name(VerdictKind kind);
+
+}  // namespace mixstack::report

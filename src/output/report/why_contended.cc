@@ -1,0 +1,85 @@
+#include "output/report/why_contended.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/words/wait_kinds.h"
+#include "output/report/json_fields.h"
+#include "output/report/wait_words.h"
+#include "output/report/why.h"
+#include "output/report/why_steps.h"
+#include "output/report/words.h"
+
+namespace mixstack::report {
+namespace {
+
+constexpr std::size_t kMostLocks = 8, kMostOwners = 3;
+
+/// "7 threads wait for the monitor of Shop.Gate 0x7f12, held by 12 "writer"": times and turns of single ones left out.
+std::string contention_words(const ProcessDump& dump, const Contention& c) {
+  ThreadDump all;
+  ThreadWait& wait = all.wait.emplace();
+  wait.kind = c.kind;
+  wait.proof = c.proof;
+  wait.object = c.object;
+  wait.owners = c.owners;
+  std::string words = wait_words(dump, all);
+  constexpr std::string_view kOfOne = "waits ";
+  if (words.starts_with(kOfOne)) words.erase(0, kOfOne.size());
+  if (c.owners.empty()) words += ", and who holds it is not known";
+  return fmt::format("{} of {} wait {}{}", c.waiters.size(), counted(dump.threads.size(), "thread"), words,
+                     c.is_lasting ? ", at both looks" : "");
+}
+
+std::size_t threads_that_wait(std::span<const Contention> contended) {
+  std::set<std::uint32_t> threads;
+  for (const Contention& c : contended) threads.insert(c.waiters.begin(), c.waiters.end());
+  return threads.size();
+}
+
+}  // namespace
+
+std::string nothing_words(const ProcessDump& dump, std::span<const Contention> contended) {
+  if (!knows_waits(dump)) {
+    const bool knows_some =
+        std::any_of(dump.threads.begin(), dump.threads.end(), [](const ThreadDump& t) { return t.wait.has_value(); });
+    return knows_some ? "Nothing can be told of what is stuck: of some threads alone is known what they wait for."
+                      : "Nothing can be told of what its threads wait for.";
+  }
+  constexpr std::string_view kNoCircle =
+      "Nothing is stuck as far as can be seen: no thread waits for another in a circle";
+  if (contended.empty()) return fmt::format("{}, and none has held three others up for long.", kNoCircle);
+  return fmt::format("{}. But {} threads wait for {}.", kNoCircle, threads_that_wait(contended),
+                     contended.size() == 1 ? "one lock" : fmt::format("{} locks", contended.size()));
+}
+
+void write_contended(Painter& out, const ProcessDump& dump, std::span<const Contention> contended) {
+  for (std::size_t i = 0; i < std::min(contended.size(), kMostLocks); i++) {
+    const Contention& c = contended[i];
+    out.paint(Ink::header, "CONTENDED: " + contention_words(dump, c));
+    out.plain() << '\n';
+    for (std::size_t o = 0; o < std::min(c.owners.size(), kMostOwners); o++)
+      if (const ThreadDump* owner = find_thread(dump, c.owners[o])) write_step(out, dump, *owner);
+  }
+  if (contended.size() > kMostLocks)
+    out.plain() << fmt::format("... and {} (--json has all)\n", counted(contended.size() - kMostLocks, "more lock"));
+  if (!contended.empty()) out.plain() << '\n';
+}
+
+void write_contended_json(Writer& out, std::span<const Contention> contended) {
+  json_array(out, contended, "\n", [&](const Contention& c) {
+    JsonObject json(out);
+    json.word("kind", to_string(c.kind));
+    json.word("proof", to_string(c.proof));
+    json.hex("address", c.object.address);
+    json.text_or_null("type", c.object.type);
+    json_array(json.key("threads"), c.waiters, "", [&](std::uint32_t id) { out.decimal(std::uint64_t{id}); });
+    json_array(json.key("owners"), c.owners, "", [&](std::uint32_t id) { out.decimal(std::uint64_t{id}); });
+    json.boolean("is_lasting", c.is_lasting);
+    json.close();
+  });
+}
+
+}  // namespace mixstack::report

@@ -1,0 +1,20 @@
+// What an answer of `mixstack why` says where nothing is stuck: that, and which locks threads wait for all the same.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/words/contention.h"
+#include "mixstack/dump.h"
+#include "output/report/style.h"
+#include "output/report/writer.h"
+
+namespace mixstack::report {
+
+/// The first sentence of an answer without verdicts.
+[[nodiscard]] std::string nothing_words(const ProcessDump& dump, std::span<const Contention> contended);
+/// For each lock a line, and what its owners do below it.
+void write_contended(Painter& out, const ProcessDump& dump, std::span<const Contention> contended);
+void write_contended_json(Writer& out, std::span<const Contention> contended);
+
+}  // namespace mixstack::report

@@ -1,0 +1,59 @@
+#include "output/report/why_contended.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace mixstack::report {
+namespace {
+
+ProcessDump process() {
+  ProcessDump dump;
+  dump.runtimes.emplace_back();
+  for (ThreadId tid = 1; tid <= 4; tid++) {
+    ThreadDump& thread = dump.threads.emplace_back();
+    thread.tid = tid;
+    thread.comm = "w";
+    thread.kernel_state = 'R';
+  }
+  return dump;
+}
+
+const Contention kOne{WaitKind::monitor, Proof::recorded, {0x1000, "Shop.Gate", {}}, {1, 2, 3}, {4}, true};
+
+std::string text_of(const ProcessDump& dump, std::span<const Contention> contended) {
+  return collect([&](Writer& writer) {
+    Painter out(writer, false);
+    write_contended(out, dump, contended);
+  });
+}
+
+TEST(WhyContended, TheFirstSentenceDoesNotDenyTheList) {
+  const ProcessDump dump = process();
+  EXPECT_NE(nothing_words(dump, {&kOne, 1}).find("But 3 threads wait for one lock."), std::string::npos);
+  EXPECT_EQ(nothing_words(dump, {&kOne, 1}).find("none"), std::string::npos);
+  EXPECT_EQ(nothing_words(dump, {}).find("But"), std::string::npos);
+  EXPECT_EQ(text_of(dump, {}), "");
+}
+
+TEST(WhyContended, HowManyWhatWhoAndWhatTheyDo) {
+  EXPECT_EQ(text_of(process(), {&kOne, 1}),
+            "CONTENDED: 3 of 4 threads wait for the monitor of Shop.Gate 0x1000, held by 4 \"w\", at both looks\n"
+            "  thread 4 \"w\" runs\n\n");
+  Contention nobody = kOne;
+  nobody.owners.clear();
+  nobody.is_lasting = false;
+  EXPECT_EQ(text_of(process(), {&nobody, 1}),
+            "CONTENDED: 3 of 4 threads wait for the monitor of Shop.Gate 0x1000, and who holds it is not known\n\n");
+}
+
+TEST(WhyContended, InJson) {
+  const auto json = nlohmann::json::parse(collect([&](Writer& out) { write_contended_json(out, {&kOne, 1}); }));
+  EXPECT_EQ(json[0]["kind"], "monitor");
+  EXPECT_EQ(json[0]["threads"].size(), 3u);
+  EXPECT_EQ(json[0]["owners"][0], 4);
+  EXPECT_EQ(json[0]["is_lasting"], true);
+}
+
+}  // namespace
+}  // namespace mixstack::report

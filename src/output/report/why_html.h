@@ -1,0 +1,22 @@
+// The answer of `mixstack why` as one page: verdicts, the picture of who waits for what, stacks.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/words/verdict.h"
+#include "mixstack/dump.h"
+#include "output/report/why.h"
+#include "output/report/writer.h"
+
+namespace mixstack::report {
+
+/// Whole in one file: nothing is loaded. What came from the target is data, never markup.
+void write_why_html(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts,
+                    const WhyExtras& extras = {});
+
+/// The JSON that the page is made from (`web/why/model.js` reads it). Texts are escaped as for a terminal.
+[[nodiscard]] std::string why_page_data(const ProcessDump& dump, std::span<const Verdict> verdicts,
+                                        const WhyExtras& extras);
+
+}  // namespace mixstack::report

@@ -1,0 +1,43 @@
+// Serves the viewer page of a recording on a loopback port.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/words/recording.h"
+#include "mixstack/result.h"
+#include "output/report/page_data.h"
+
+namespace mixstack::serve {
+
+/// Serves from a thread of its own. `publish` may be called from any thread, `start` and `stop` from one.
+class PageServer {
+ public:
+  static constexpr std::size_t kMostConnections = 16;
+  /// Fewer when RLIMIT_NOFILE is low: recording and writing need descriptors, too.
+  [[nodiscard]] static std::size_t most_connections(std::uint64_t most_files);
+
+  /// `title` is the page's title before it has a recording, `look` its initial view.
+  explicit PageServer(std::string_view title, const report::PageLook& look = {});
+  PageServer(const PageServer&) = delete;
+  PageServer& operator=(const PageServer&) = delete;
+  ~PageServer();
+
+  /// Listens on 127.0.0.1 at this port; 0: a free one. Returns the page's URL with its token, which only the user may
+  /// see. Errors: io_error with the system's number (EADDRINUSE).
+  [[nodiscard]] Result<std::string> start(std::uint16_t port);
+
+  /// Shows this recording from now on; nobody may change it afterwards. `ended`: no newer one will come.
+  void publish(std::shared_ptr<const Recording> recording, bool ended);
+
+  /// Ends the thread and closes all connections. No client can delay it.
+  void stop();
+
+ private:
+  class Work;
+  std::unique_ptr<Work> work_;
+};
+
+}  // namespace mixstack::serve
