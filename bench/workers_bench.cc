@@ -17,7 +17,7 @@
 #include "engine/symbols/symbolizer.h"
 #include "process/live/live_target.h"
 #include "session/capture_walk.h"
-#include "session/process_facts.h"
+#include "session/process_generation.h"
 #include "session/worker.h"
 #include "support/dotnet_process.h"
 

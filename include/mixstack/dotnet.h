@@ -17,7 +17,7 @@
 namespace mixstack::dotnet {
 
 /// A managed thread, dead and unstarted ones included.
-struct ThreadFacts {
+struct RuntimeThread {
   Address address = 0;  ///< the runtime's Thread object (coreclr/vm/threads.h)
   std::uint32_t managed_id = 0;
   std::uint64_t os_id = 0;  ///< in the target's own pid namespace; 0: not started
@@ -95,7 +95,7 @@ class Runtime {
   [[nodiscard]] const RuntimeSummary& summary() const;
   [[nodiscard]] const std::string& version() const;
   /// All threads of the ThreadStore. If the list is damaged, those before the damage are right.
-  [[nodiscard]] std::vector<ThreadFacts> threads() const;
+  [[nodiscard]] std::vector<RuntimeThread> threads() const;
   /// Nothing: no code of this runtime is there.
   [[nodiscard]] std::optional<CodeFacts> code_at(Address address) const;
   /// The explicit Frames of a thread, innermost first. `no_such_thread`: the runtime does not know it.

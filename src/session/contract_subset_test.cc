@@ -68,7 +68,7 @@ TEST_P(ContractSubset, ContractFramesAreAnOrderedSubsetOfTheMixedWalk) {
   const auto regions = (*target)->regions();
   ASSERT_TRUE(regions);
   const auto open = [&](const Region& r) { return (*target)->open_file(r); };
-  const auto facts = ProcessFacts::read({**target, open, nullptr}, *regions, nullptr);
+  const auto facts = ProcessGeneration::read({**target, open, nullptr}, *regions, nullptr);
   Worker worker({**target, {}, std::make_shared<unwind::UnwindTables>(), {ManagedProvider::descriptor, {}, {}}, {}},
                 facts);
   const auto runtimes = worker.runtimes();

@@ -81,11 +81,11 @@ Runtime::Runtime(std::shared_ptr<Implementation> implementation) : implementatio
 const RuntimeSummary& Runtime::summary() const { return implementation_->runtime().summary(); }
 const std::string& Runtime::version() const { return summary().version; }
 
-std::vector<ThreadFacts> Runtime::threads() const {
-  std::vector<ThreadFacts> all;
+std::vector<RuntimeThread> Runtime::threads() const {
+  std::vector<RuntimeThread> all;
   ManagedRuntime& runtime = implementation_->common();
   for (const ManagedThread& t : runtime.threads()) {
-    ThreadFacts facts{t.address, t.id, t.os_id, t.state, t.cooperative, t.is_background(), t.is_dead(), {}};
+    RuntimeThread facts{t.address, t.id, t.os_id, t.state, t.cooperative, t.is_background(), t.is_dead(), {}};
     if (RuntimeByContracts* contracts = runtime.contracts()) facts.name = contracts->thread_name(t);
     all.push_back(std::move(facts));
   }

@@ -69,7 +69,7 @@ std::shared_ptr<const symbols::PerfMap> GeneratedCode::perf_map() {
   return map_;
 }
 
-void GeneratedCode::find_descriptors(const std::shared_ptr<const ProcessFacts>& facts) {
+void GeneratedCode::find_descriptors(const std::shared_ptr<const ProcessGeneration>& facts) {
   if (searched_ == facts) return;
   searched_ = facts;
   descriptors_.clear();
@@ -92,7 +92,7 @@ std::vector<GeneratedCode::Head> GeneratedCode::read_heads() const {
   return heads;
 }
 
-std::shared_ptr<const images::JitImages> GeneratedCode::images(const std::shared_ptr<const ProcessFacts>& facts) {
+std::shared_ptr<const images::JitImages> GeneratedCode::images(const std::shared_ptr<const ProcessGeneration>& facts) {
   const std::lock_guard lock(mutex_);
   find_descriptors(facts);
   if (descriptors_.empty()) return images_ = std::make_shared<const images::JitImages>();

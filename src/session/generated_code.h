@@ -15,7 +15,7 @@
 #include "mixstack/symbolizer.h"
 #include "mixstack/target.h"
 #include "process/live/proc_dir.h"
-#include "session/process_facts.h"
+#include "session/process_generation.h"
 
 namespace mixstack::session {
 
@@ -32,7 +32,7 @@ class GeneratedCode {
   [[nodiscard]] std::shared_ptr<const symbols::PerfMap> perf_map();
   /// Never null. The lists' heads are looked at each time, the rest where these have changed or after a second, and
   /// with the same bound.
-  [[nodiscard]] std::shared_ptr<const images::JitImages> images(const std::shared_ptr<const ProcessFacts>& facts);
+  [[nodiscard]] std::shared_ptr<const images::JitImages> images(const std::shared_ptr<const ProcessGeneration>& facts);
   /// As the last call of `images` answered.
   [[nodiscard]] std::shared_ptr<const images::JitImages> known_images() const;
   /// For the unwind information of images; begun anew with each reading of the lists, lest images that are gone are
@@ -56,7 +56,7 @@ class GeneratedCode {
     friend bool operator==(const Head&, const Head&) = default;
   };
 
-  void find_descriptors(const std::shared_ptr<const ProcessFacts>& facts);
+  void find_descriptors(const std::shared_ptr<const ProcessGeneration>& facts);
   [[nodiscard]] std::vector<Head> read_heads() const;
   void refuse(const Error& error);
 
@@ -67,7 +67,7 @@ class GeneratedCode {
   std::uint64_t map_version_ = 0;
   std::shared_ptr<const symbols::PerfMap> map_ = std::make_shared<const symbols::PerfMap>();
   std::optional<Diagnosis> refusal_;
-  std::shared_ptr<const ProcessFacts> searched_;  ///< in whose images the lists were looked for
+  std::shared_ptr<const ProcessGeneration> searched_;  ///< in whose images the lists were looked for
   std::vector<Address> descriptors_;
   std::vector<Head> heads_;
   std::shared_ptr<const images::JitImages> images_ = std::make_shared<const images::JitImages>();

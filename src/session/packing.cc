@@ -35,13 +35,13 @@ constexpr std::size_t kStackOfACore = 1 << 20, kStacksOfACore = 64 << 20;
 /// A dump of a source, and all that it read.
 struct Dumped {
   std::unique_ptr<Session> session;
-  pack::RecordingTarget* recorder = nullptr;  ///< the session's
+  pack::CopyingTarget* recorder = nullptr;  ///< the session's
   ProcessDump dump;
-  pack::Recording recording;
+  pack::PackedProcess recording;
 };
 
 [[nodiscard]] Result<Dumped> dump_and_record(std::unique_ptr<Target> source, const PackOptions& options) {
-  auto recorder = std::make_unique<pack::RecordingTarget>(std::move(source));
+  auto recorder = std::make_unique<pack::CopyingTarget>(std::move(source));
   Dumped out;
   out.recorder = recorder.get();
   auto session = ProcessSession::open(std::move(recorder));
@@ -64,7 +64,7 @@ struct Dumped {
 }
 
 /// What proves files to be those that were mapped: the first page of each image, and its build id.
-void add_headers(const MemoryReader& memory, pack::Recording& recording) {
+void add_headers(const MemoryReader& memory, pack::PackedProcess& recording) {
   std::array<std::byte, kPage> page;
   for (const Region& r : recording.regions) {
     if (!r.path.starts_with('/') || r.shared || r.writable || !r.readable) continue;
@@ -154,7 +154,7 @@ class Packer {
   /// `more` is read from `memory` when it is written.
   [[nodiscard]] Result<PackSummary> write(std::vector<std::byte> notes, const std::vector<AddressRange>& more,
                                           const MemoryReader& memory) {
-    pack::Recording& recording = dumped_.recording;
+    pack::PackedProcess& recording = dumped_.recording;
     say_what_is_left_out();
     const std::time_t now = std::time(nullptr);
     pack::Manifest manifest = manifest_of(dumped_, options_, now);
@@ -242,7 +242,7 @@ class Packer {
 }
 
 /// Only what the core itself holds, for files are proved by that and packed as they are.
-void keep_dumped(const process::DumpedMemory& dumped, pack::Recording& recording) {
+void keep_dumped(const process::DumpedMemory& dumped, pack::PackedProcess& recording) {
   pack::MemoryImage held;
   recording.memory.for_each_run([&](Address begin, std::span<std::byte> bytes) {
     const Address end = begin + bytes.size();
@@ -257,9 +257,10 @@ void keep_dumped(const process::DumpedMemory& dumped, pack::Recording& recording
 }
 
 /// Files that the core's memory was completed from: pages that were read, and that it does not hold.
-void add_files_behind_memory(const Target& target, const process::DumpedMemory& dumped, pack::Recording& recording) {
+void add_files_behind_memory(const Target& target, const process::DumpedMemory& dumped,
+                             pack::PackedProcess& recording) {
   std::set<std::string> known, paths;
-  for (const pack::Recording::File& file : recording.files) known.insert(file.path);
+  for (const pack::PackedProcess::File& file : recording.files) known.insert(file.path);
   recording.memory.for_each_run([&](Address begin, std::span<std::byte> bytes) {
     const Address end = begin + bytes.size();
     for (Address at = begin; at < end;) {
@@ -280,10 +281,10 @@ void add_files_behind_memory(const Target& target, const process::DumpedMemory& 
 }
 
 /// What an assembly is proved by where the core lacks its headers: pointers in its data, as far as they are there.
-void add_proofs(const process::DumpedMemory& dumped, pack::Recording& recording) {
+void add_proofs(const process::DumpedMemory& dumped, pack::PackedProcess& recording) {
   constexpr std::size_t kMostOfAFile = 4 << 20;
   std::vector<std::byte> page(kPage);
-  for (const pack::Recording::File& file : recording.files) {
+  for (const pack::PackedProcess::File& file : recording.files) {
     const auto magic = file.bytes->range(0, 2);
     if (magic.size() != 2 || magic[0] != std::byte{'M'} || magic[1] != std::byte{'Z'}) continue;
     std::size_t left = kMostOfAFile;
@@ -302,7 +303,7 @@ void add_proofs(const process::DumpedMemory& dumped, pack::Recording& recording)
 }
 
 /// The stacks in their depth, for other debuggers.
-void add_stacks(const process::DumpedMemory& dumped, pack::Recording& recording) {
+void add_stacks(const process::DumpedMemory& dumped, pack::PackedProcess& recording) {
   std::size_t left = kStacksOfACore;
   for (const auto& [tid, thread] : recording.threads) {
     const Address sp = thread.capture.registers.sp();

@@ -14,12 +14,13 @@
 #include "process/kernel/memory_map.h"
 #include "process/live/live_target.h"
 #include "process/self/self_target.h"
-#include "session/arguments.h"
 #include "session/async_callers.h"
+#include "session/async_work.h"
 #include "session/capture_walk.h"
 #include "session/core_opening.h"
 #include "session/fair_budget.h"
 #include "session/fault_registers.h"
+#include "session/frame_arguments.h"
 #include "session/heap_search.h"
 #include "session/inlined_frames.h"
 #include "session/last_words.h"
@@ -27,7 +28,6 @@
 #include "session/missing_files.h"
 #include "session/native_aot.h"
 #include "session/other_ends.h"
-#include "session/pending_work.h"
 #include "session/symbol_status.h"
 #include "session/unloaded_code.h"
 #include "session/waits.h"
@@ -257,8 +257,9 @@ Result<void> ProcessSession::read_facts() {
   return {};
 }
 
-void ProcessSession::read_facts(const std::vector<Region>& regions, const ProcessFacts* before) {
-  facts_ = ProcessFacts::read({*target_, [this](const Region& r) { return open_mapped(r); }, images_}, regions, before);
+void ProcessSession::read_facts(const std::vector<Region>& regions, const ProcessGeneration* before) {
+  facts_ =
+      ProcessGeneration::read({*target_, [this](const Region& r) { return open_mapped(r); }, images_}, regions, before);
 }
 
 /// A worker's own until it goes.

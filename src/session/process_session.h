@@ -12,7 +12,7 @@
 #include "mixstack/session.h"
 #include "mixstack/symbolizer.h"
 #include "session/generated_code.h"
-#include "session/process_facts.h"
+#include "session/process_generation.h"
 #include "session/symbol_sources.h"
 #include "session/walker_implementation.h"
 
@@ -43,14 +43,14 @@ class ProcessSession final : public Session {
   /// For those who walk with the session's parts themselves: what a walker has.
   [[nodiscard]] Walker::Implementation::Parts parts();
   /// The latest generation.
-  [[nodiscard]] const std::shared_ptr<const ProcessFacts>& facts() const { return facts_; }
+  [[nodiscard]] const std::shared_ptr<const ProcessGeneration>& facts() const { return facts_; }
   [[nodiscard]] symbols::SymbolTables& symbol_tables() { return *symbol_tables_; }
 
  private:
   explicit ProcessSession(std::unique_ptr<Target> target);
   void use(SharedFinder finder);
   [[nodiscard]] Result<void> read_facts();
-  void read_facts(const std::vector<Region>& regions, const ProcessFacts* before);
+  void read_facts(const std::vector<Region>& regions, const ProcessGeneration* before);
   void follow_mappings(const std::shared_ptr<const std::vector<Region>>& regions);
   [[nodiscard]] WorkerPool::Lease worker();
   [[nodiscard]] Result<Capture> take(Worker& worker, const DumpOptions& options, bool names);
@@ -79,7 +79,7 @@ class ProcessSession final : public Session {
   bool native_names_ = true;
   walk::Tables unwind_tables_ = std::make_shared<unwind::UnwindTables>();
   RuntimeOptions runtime_options_;
-  std::shared_ptr<const ProcessFacts> facts_;            ///< the latest generation
+  std::shared_ptr<const ProcessGeneration> facts_;       ///< the latest generation
   std::shared_ptr<const std::vector<Region>> followed_;  ///< the list that it was last compared with
   std::shared_ptr<WorkerPool> workers_ = std::make_shared<WorkerPool>();
   StepperChain steppers_;

@@ -13,12 +13,12 @@ constexpr memory::CacheOptions kSmallPages{.page_size = 1024, .max_pages = 1 << 
 
 }  // namespace
 
-Worker::Worker(const Sources& sources, std::shared_ptr<const ProcessFacts> facts)
+Worker::Worker(const Sources& sources, std::shared_ptr<const ProcessGeneration> facts)
     : sources_(sources), live_(sources.target.memory(), kSmallPages) {
   follow(std::move(facts));
 }
 
-void Worker::follow(std::shared_ptr<const ProcessFacts> facts) {
+void Worker::follow(std::shared_ptr<const ProcessGeneration> facts) {
   if (facts == facts_) return;
   // The modules that others borrow stay until nobody does.
   const auto before = std::exchange(facts_, std::move(facts));
@@ -45,7 +45,8 @@ RootSource* Worker::prepare_roots() {
   return roots_.all.empty() ? nullptr : &roots_;
 }
 
-WorkerPool::Lease WorkerPool::take(const Worker::Sources& sources, const std::shared_ptr<const ProcessFacts>& facts) {
+WorkerPool::Lease WorkerPool::take(const Worker::Sources& sources,
+                                   const std::shared_ptr<const ProcessGeneration>& facts) {
   std::unique_ptr<Worker> worker;
   std::uint64_t round = 0;
   {

@@ -14,7 +14,7 @@
 #include "engine/walk/native_stepper.h"
 #include "mixstack/session.h"
 #include "session/generated_code.h"
-#include "session/process_facts.h"
+#include "session/process_generation.h"
 
 namespace mixstack::session {
 
@@ -30,18 +30,18 @@ class Worker {
     dotnet::names::PdbFetcher fetch_pdb;         ///< null: nobody
     std::shared_ptr<GeneratedCode> generated{};  ///< null: not asked for
   };
-  Worker(const Sources& sources, std::shared_ptr<const ProcessFacts> facts);
+  Worker(const Sources& sources, std::shared_ptr<const ProcessGeneration> facts);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
   /// Goes on with another generation; what it knows of runtimes that are still there stays.
-  void follow(std::shared_ptr<const ProcessFacts> facts);
+  void follow(std::shared_ptr<const ProcessGeneration> facts);
   /// A new capture: what was read of the running target is of another time.
   void forget_memory() { live_.clear(); }
   /// What will be read of it, in many places.
   void fetch(std::span<const AddressRange> ranges) { live_.fetch(ranges); }
 
-  [[nodiscard]] const std::shared_ptr<const ProcessFacts>& facts() const { return facts_; }
+  [[nodiscard]] const std::shared_ptr<const ProcessGeneration>& facts() const { return facts_; }
   [[nodiscard]] const images::ModuleMap& modules() const { return facts_->modules(); }
   /// The running target, through a cache.
   [[nodiscard]] const MemoryReader& live() const { return live_; }
@@ -63,7 +63,7 @@ class Worker {
   };
 
   Sources sources_;
-  std::shared_ptr<const ProcessFacts> facts_;
+  std::shared_ptr<const ProcessGeneration> facts_;
   memory::CachedMemory live_;
   std::optional<walk::NativeStepper> native_;
   std::vector<std::shared_ptr<const dotnet::KnownRuntime>> known_;
@@ -87,7 +87,7 @@ class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
   };
   using Lease = std::unique_ptr<Worker, Return>;
 
-  [[nodiscard]] Lease take(const Worker::Sources& sources, const std::shared_ptr<const ProcessFacts>& facts);
+  [[nodiscard]] Lease take(const Worker::Sources& sources, const std::shared_ptr<const ProcessGeneration>& facts);
   /// Options have changed, or everything is to be read again.
   void empty();
 

@@ -11,7 +11,7 @@
 #include "dotnet/async/heap_reader.h"
 #include "dotnet/code/checkpoints.h"
 #include "dotnet/code/threads.h"
-#include "dotnet/heap/arguments.h"
+#include "dotnet/heap/argument_values.h"
 #include "dotnet/names/pdb_finder.h"
 #include "dotnet/runtime/freed_code.h"
 #include "dotnet/waits/ends_of_work.h"

@@ -18,8 +18,8 @@
 #include "base/system/scoped_fd.h"
 #include "frontends/cli/dump_command.h"
 #include "frontends/cli/fd_output.h"
-#include "frontends/cli/process_facts.h"
 #include "frontends/cli/recorded_process.h"
+#include "frontends/cli/refusal_facts.h"
 #include "output/report/errors.h"
 #include "output/report/escape.h"
 #include "output/report/json_fields.h"
@@ -213,7 +213,7 @@ void look_at_bpf(const Own& own, std::vector<Finding>& findings) {
 
 /// One process: everything a dump would run into, without stopping it.
 report::Problem look_at_process(std::uint32_t pid, std::vector<Finding>& findings) {
-  report::ProcessFacts facts = read_process_facts(pid);
+  report::RefusalFacts facts = read_refusal_facts(pid);
   facts.capabilities = kRecordCapabilities;
   report::Problem problem = report::foreseen_problem(facts);
   Error error;

@@ -23,8 +23,8 @@
 
 #include "frontends/cli/fd_output.h"
 #include "frontends/cli/heap_question.h"
-#include "frontends/cli/process_facts.h"
 #include "frontends/cli/ps_command.h"
+#include "frontends/cli/refusal_facts.h"
 #include "frontends/cli/symbol_options.h"
 #include "frontends/cli/terminal.h"
 #include "output/report/core_errors.h"
@@ -50,7 +50,7 @@ bool wants_color(ColorMode mode, int fd) {
 namespace {
 
 ExitCode complain(const Environment& environment, report::Problem problem, const Error& error,
-                  const report::ProcessFacts& facts) {
+                  const report::RefusalFacts& facts) {
   FdOutput(environment.err).write("mixstack: " + report::problem_text(problem, error, facts));
   return exit_code_of(problem);
 }
@@ -219,12 +219,12 @@ std::optional<ExitCode> complain_of_bpf(const Error& error, const Environment& e
 
 tl::expected<Dumped, ExitCode> dump_process(const DumpArguments& arguments, const SymbolOptions& symbols,
                                             const Environment& environment) {
-  report::ProcessFacts facts = read_process_facts(arguments.pid);
+  report::RefusalFacts facts = read_refusal_facts(arguments.pid);
   if (const auto problem = report::foreseen_problem(facts); problem != report::Problem::none)
     return tl::unexpected(complain(environment, problem, {}, facts));
   const auto fail_with = [&](const Error& error) {
     std::string comm = std::move(facts.comm);  // the process may have vanished since
-    facts = read_process_facts(arguments.pid);
+    facts = read_refusal_facts(arguments.pid);
     if (facts.comm.empty()) facts.comm = std::move(comm);
     facts.seccomp =
         error.code == ErrorCode::permission_denied && filter_could_be_why(facts) && process::ptrace_is_filtered();

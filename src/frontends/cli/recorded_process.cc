@@ -10,7 +10,7 @@
 
 #include "frontends/cli/dump_command.h"
 #include "frontends/cli/fd_output.h"
-#include "frontends/cli/process_facts.h"
+#include "frontends/cli/refusal_facts.h"
 #include "output/report/errors.h"
 #include "output/report/escape.h"
 #include "session/running_programs.h"
@@ -29,7 +29,7 @@ record::RecorderOptions recorder_options(const RecordArguments& arguments) {
 }
 
 ExitCode complain_of(const Environment& environment, const Error& error, std::uint32_t pid) {
-  report::ProcessFacts facts = read_process_facts(pid);
+  report::RefusalFacts facts = read_refusal_facts(pid);
   facts.capabilities = kRecordCapabilities;
   facts.enough_files = record::enough_files(threads_of(pid));
   const report::Problem problem = report::problem_of(error, facts);
@@ -53,13 +53,13 @@ std::size_t threads_of(std::uint32_t pid) {
 }
 
 bool has_gone(const Error& error, std::uint32_t pid) {
-  const report::Problem problem = report::problem_of(error, read_process_facts(pid));
+  const report::Problem problem = report::problem_of(error, read_refusal_facts(pid));
   return problem == report::Problem::no_such_process || problem == report::Problem::zombie ||
          problem == report::Problem::process_changed;
 }
 
 bool is_thread(std::uint32_t pid) {
-  const report::ProcessFacts facts = read_process_facts(pid);
+  const report::RefusalFacts facts = read_refusal_facts(pid);
   return facts.exists && facts.thread_group != 0 && facts.thread_group != facts.pid;
 }
 

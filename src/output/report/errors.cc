@@ -12,23 +12,23 @@ namespace {
 
 constexpr std::uint16_t kX86_64 = 62, kAarch64 = 183;  // e_machine, System V gABI
 
-std::string who(const ProcessFacts& facts) {
+std::string who(const RefusalFacts& facts) {
   if (facts.comm.empty()) return fmt::format("pid {}", facts.pid);
   return fmt::format("pid {} ({})", facts.pid, escape_for_terminal(facts.comm));
 }
 
-bool is_unsupported(const ProcessFacts& facts) {
+bool is_unsupported(const RefusalFacts& facts) {
   if (facts.elf_bits == 0) return false;
   return facts.elf_bits != 64 || (facts.elf_machine != kX86_64 && facts.elf_machine != kAarch64);
 }
 
-std::string unsupported_text(const ProcessFacts& facts) {
+std::string unsupported_text(const RefusalFacts& facts) {
   if (facts.elf_bits == 32)
     return fmt::format("{} is a 32-bit process; mixstack walks 64-bit processes only.\n", who(facts));
   return fmt::format("{} runs on a CPU that mixstack does not know (e_machine {}).\n", who(facts), facts.elf_machine);
 }
 
-std::string traced_text(const Error& error, const ProcessFacts& facts) {
+std::string traced_text(const Error& error, const RefusalFacts& facts) {
   const std::uint64_t tracer = facts.tracer != 0 ? facts.tracer : error.value;
   std::string by = tracer == 0 ? "another tracer" : fmt::format("pid {}", tracer);
   if (!facts.tracer_comm.empty()) by += fmt::format(" ({})", escape_for_terminal(facts.tracer_comm));
@@ -39,9 +39,9 @@ std::string traced_text(const Error& error, const ProcessFacts& facts) {
 }
 
 /// Its files in /proc (mem, auxv) are those of another user, which CAP_SYS_PTRACE does not open.
-bool is_of_others(const ProcessFacts& facts) { return facts.uid != facts.own_uid || facts.not_dumpable; }
+bool is_of_others(const RefusalFacts& facts) { return facts.uid != facts.own_uid || facts.not_dumpable; }
 
-std::string grant(const ProcessFacts& facts) {
+std::string grant(const RefusalFacts& facts) {
   return fmt::format(
       "  Run it as root (sudo {0} ...), or give its file the capability once:\n"
       "    sudo setcap {1}{2}+ep {0}\n",
@@ -56,7 +56,7 @@ constexpr std::string_view kSeccomp =
     "  or in Kubernetes with securityContext.capabilities.add: [\"SYS_PTRACE\"] or another seccompProfile; or run\n"
     "  mixstack outside, on the host.\n";
 
-std::string remedy(const ProcessFacts& facts) {
+std::string remedy(const RefusalFacts& facts) {
   if (facts.yama == 3)
     return "  kernel.yama.ptrace_scope is 3: tracing is switched off on this machine until it is restarted.\n";
   if (facts.may_trace && facts.other_user_namespace)
@@ -91,7 +91,7 @@ std::string remedy(const ProcessFacts& facts) {
          "  AppArmor, Landlock) or the container we run in.\n";
 }
 
-std::string shortage_text(int error, const ProcessFacts& facts) {
+std::string shortage_text(int error, const RefusalFacts& facts) {
   std::string what = "not enough memory (limits: ulimit -v, the cgroup)";
   if (error == EMFILE)
     what = fmt::format("mixstack may not open as many files as it needs (limit: ulimit -n; {} are enough)",
@@ -107,7 +107,7 @@ bool is_shortage(int os_error) {
   return os_error == EMFILE || os_error == ENFILE || os_error == ENOMEM || os_error == EAGAIN;
 }
 
-Problem foreseen_problem(const ProcessFacts& facts) {
+Problem foreseen_problem(const RefusalFacts& facts) {
   if (facts.proc_foreign) return Problem::foreign_proc;
   if (facts.proc_missing) return Problem::no_proc;
   if (is_shortage(facts.look_error)) return Problem::resources;
@@ -120,7 +120,7 @@ Problem foreseen_problem(const ProcessFacts& facts) {
   return is_unsupported(facts) ? Problem::unsupported_cpu : Problem::none;
 }
 
-Problem problem_of(const Error& error, const ProcessFacts& facts) {
+Problem problem_of(const Error& error, const RefusalFacts& facts) {
   if (is_shortage(error.os_error)) return Problem::resources;
   if (const Problem foreseen = foreseen_problem(facts); foreseen != Problem::none) return foreseen;
   switch (error.code) {
@@ -141,7 +141,7 @@ Problem problem_of(const Error& error, const ProcessFacts& facts) {
   }
 }
 
-std::string problem_text(Problem problem, const Error& error, const ProcessFacts& facts) {
+std::string problem_text(Problem problem, const Error& error, const RefusalFacts& facts) {
   switch (problem) {
     case Problem::none:
       return {};

@@ -9,7 +9,7 @@
 namespace mixstack::report {
 
 /// What /proc tells about a process and about ourselves; gathered by the command after a failure. Plain data.
-struct ProcessFacts {
+struct RefusalFacts {
   std::uint32_t pid = 0;
   bool exists = false;
   int look_error = 0;         ///< errno with which /proc/PID could not be read
@@ -65,12 +65,12 @@ enum class Problem : std::uint8_t {
 [[nodiscard]] bool is_shortage(int os_error);
 
 /// What is wrong with dumping this process before anything was tried: `none` or a problem that no attempt would solve.
-[[nodiscard]] Problem foreseen_problem(const ProcessFacts& facts);
+[[nodiscard]] Problem foreseen_problem(const RefusalFacts& facts);
 
 /// What an error of `Session` means for this process.
-[[nodiscard]] Problem problem_of(const Error& error, const ProcessFacts& facts);
+[[nodiscard]] Problem problem_of(const Error& error, const RefusalFacts& facts);
 
 /// One or more lines, the first saying what happened, the others what to do. Ends with a newline.
-[[nodiscard]] std::string problem_text(Problem problem, const Error& error, const ProcessFacts& facts);
+[[nodiscard]] std::string problem_text(Problem problem, const Error& error, const RefusalFacts& facts);
 
 }  // namespace mixstack::report

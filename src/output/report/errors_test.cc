@@ -7,8 +7,8 @@
 namespace mixstack::report {
 namespace {
 
-ProcessFacts healthy() {
-  ProcessFacts facts;
+RefusalFacts healthy() {
+  RefusalFacts facts;
   facts.pid = facts.thread_group = 4711;
   facts.exists = true;
   facts.comm = "dotnet";
@@ -19,7 +19,7 @@ ProcessFacts healthy() {
   return facts;
 }
 
-std::string permission_text(const ProcessFacts& facts) {
+std::string permission_text(const RefusalFacts& facts) {
   const Error error{ErrorCode::permission_denied, 1, 0};
   EXPECT_EQ(problem_of(error, facts), Problem::permission);
   return problem_text(Problem::permission, error, facts);
@@ -31,7 +31,7 @@ TEST(Errors, AHealthyProcessHasNoForeseenProblem) { EXPECT_EQ(foreseen_problem(h
 
 TEST(Errors, WhatNoAttemptWouldSolveIsForeseen) {
   const auto with = [](auto change) {
-    ProcessFacts facts = healthy();
+    RefusalFacts facts = healthy();
     change(facts);
     return foreseen_problem(facts);
   };
@@ -50,7 +50,7 @@ TEST(Errors, WhatNoAttemptWouldSolveIsForeseen) {
 }
 
 TEST(Errors, PermissionSaysWhichCapabilityOrSwitchIsMissing) {
-  ProcessFacts facts = healthy();
+  RefusalFacts facts = healthy();
   EXPECT_TRUE(has(permission_text(facts), "does not hide itself"));
   facts.other_user_namespace = true;
   EXPECT_TRUE(has(permission_text(facts), "lives in another user namespace"));
@@ -89,7 +89,7 @@ TEST(Errors, PermissionSaysWhichCapabilityOrSwitchIsMissing) {
 }
 
 TEST(Errors, HowManyFilesAreEnough) {
-  ProcessFacts facts = healthy();
+  RefusalFacts facts = healthy();
   const Error error{ErrorCode::io_error, EMFILE, 0};
   EXPECT_TRUE(has(problem_text(Problem::resources, error, facts), "ulimit -n; 64 are enough"));
   facts.enough_files = 3067;
@@ -97,7 +97,7 @@ TEST(Errors, HowManyFilesAreEnough) {
 }
 
 TEST(Errors, TheTracerIsNamed) {
-  ProcessFacts facts = healthy();
+  RefusalFacts facts = healthy();
   facts.tracer = 99;
   facts.tracer_comm = "gdb";
   EXPECT_TRUE(has(problem_text(Problem::already_traced, {}, facts), "already traced by pid 99 (gdb)"));
@@ -118,7 +118,7 @@ TEST(Errors, EveryTextNamesTheProcessAndEndsTheLine) {
 }
 
 TEST(Errors, NamesAreEscaped) {
-  ProcessFacts facts = healthy();
+  RefusalFacts facts = healthy();
   facts.comm = "\x1b[31m";
   EXPECT_FALSE(has(problem_text(Problem::zombie, {}, facts), "\x1b"));
 }

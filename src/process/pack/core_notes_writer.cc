@@ -87,7 +87,7 @@ void put_text(std::vector<std::byte>& out, std::size_t offset, std::size_t size,
   return out;
 }
 
-void add_thread(Notes& notes, const Recording::Thread& thread, std::uint64_t pac_mask) {
+void add_thread(Notes& notes, const PackedProcess::Thread& thread, std::uint64_t pac_mask) {
   const ThreadCapture& t = thread.capture;
   if (!t.captured) return;
   notes.add("CORE", NT_PRSTATUS, thread_note(t));
@@ -122,7 +122,7 @@ std::vector<std::byte> public_auxv(std::span<const std::byte> auxv) {
   return out;
 }
 
-std::vector<std::byte> notes_of(const ProcessNotes& process, Recording& recording) {
+std::vector<std::byte> notes_of(const ProcessNotes& process, PackedProcess& recording) {
   Notes notes;
   const auto main = recording.threads.find(process.pid);
   const bool has_main = main != recording.threads.end();

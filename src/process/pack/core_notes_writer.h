@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "mixstack/target.h"
-#include "process/pack/recording_target.h"
+#include "process/pack/copying_target.h"
 
 namespace mixstack::pack {
 
@@ -26,7 +26,7 @@ struct ProcessNotes {
 /// The notes of a captured process: NT_PRPSINFO, NT_AUXV, NT_FILE, all mappings, and for each thread NT_PRSTATUS and
 /// our own note. The main thread comes first, as in the kernel's cores. Layouts: those that `process::read_core_notes`
 /// reads.
-[[nodiscard]] std::vector<std::byte> notes_of(const ProcessNotes& process, Recording& recording);
+[[nodiscard]] std::vector<std::byte> notes_of(const ProcessNotes& process, PackedProcess& recording);
 /// The notes of another core, unchanged but for the command line, the auxiliary vector and the mappings.
 [[nodiscard]] std::vector<std::byte> notes_of(const ProcessNotes& process, std::span<const std::byte> notes,
                                               std::span<const Region> regions);

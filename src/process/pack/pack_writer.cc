@@ -99,7 +99,8 @@ bool write_file(PackStream& out, const std::string& path, const FileBytes& file)
 }  // namespace
 
 WrittenPack write_members(PackStream& out, const std::string& manifest, const CoreLayout& core,
-                          const MemoryReader& memory, const Blanker& blanker, std::span<const Recording::File> files) {
+                          const MemoryReader& memory, const Blanker& blanker,
+                          std::span<const PackedProcess::File> files) {
   WrittenPack written;
   out.begin(kManifest, manifest.size());
   out.write(std::as_bytes(std::span(manifest)));
@@ -112,7 +113,7 @@ WrittenPack write_members(PackStream& out, const std::string& manifest, const Co
   writer.finish();
   written.bytes_gone = writer.gone();
   (void)out.end();
-  for (const Recording::File& file : files) {
+  for (const PackedProcess::File& file : files) {
     if (out.has_failed()) break;
     const std::string path = std::filesystem::path(file.path).lexically_normal();
     const std::uint64_t size = file.bytes->size();

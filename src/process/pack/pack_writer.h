@@ -7,9 +7,9 @@
 
 #include "mixstack/memory_reader.h"
 #include "process/pack/blanker.h"
+#include "process/pack/copying_target.h"
 #include "process/pack/core_layout.h"
 #include "process/pack/pack_stream.h"
-#include "process/pack/recording_target.h"
 
 namespace mixstack::pack {
 
@@ -25,6 +25,6 @@ struct WrittenPack {
 /// GiB, and files beyond 4 GiB in all, are left out and named in `not_whole`. Errors are the stream's.
 [[nodiscard]] WrittenPack write_members(PackStream& out, const std::string& manifest, const CoreLayout& core,
                                         const MemoryReader& memory, const Blanker& blanker,
-                                        std::span<const Recording::File> files);
+                                        std::span<const PackedProcess::File> files);
 
 }  // namespace mixstack::pack

@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "base/system/service_process.h"
-#include "helpers/fetch/seal.h"
+#include "helpers/fetch/network_seal.h"
 #include "helpers/fetch/service.h"
 
 int main(int argc, char** argv) {

@@ -14,7 +14,7 @@ namespace mixstack::session {
 
 /// One generation: immutable, so that any number of workers share it in any threads; other mappings make another one.
 /// (Images are opened when first asked for, which nobody sees.) Borrows the target.
-class ProcessFacts {
+class ProcessGeneration {
  public:
   struct Sources {
     const Target& target;
@@ -23,11 +23,11 @@ class ProcessFacts {
   };
   /// Reads headers of images and descriptors of runtimes. Those of `before` (may be null) that are still there are not
   /// read again.
-  [[nodiscard]] static std::shared_ptr<const ProcessFacts> read(const Sources& sources,
-                                                                const std::vector<Region>& regions,
-                                                                const ProcessFacts* before);
-  ProcessFacts(const ProcessFacts&) = delete;
-  ProcessFacts& operator=(const ProcessFacts&) = delete;
+  [[nodiscard]] static std::shared_ptr<const ProcessGeneration> read(const Sources& sources,
+                                                                     const std::vector<Region>& regions,
+                                                                     const ProcessGeneration* before);
+  ProcessGeneration(const ProcessGeneration&) = delete;
+  ProcessGeneration& operator=(const ProcessGeneration&) = delete;
 
   [[nodiscard]] const images::ModuleMap& modules() const { return modules_; }
   [[nodiscard]] std::span<const std::shared_ptr<const dotnet::KnownRuntime>> runtimes() const { return runtimes_; }
@@ -35,8 +35,8 @@ class ProcessFacts {
   [[nodiscard]] const std::vector<Region>& mappings() const { return mappings_; }
 
  private:
-  ProcessFacts(const Sources& sources, const std::vector<Region>& regions);
-  void find_runtimes(const Target& target, const ProcessFacts* before);
+  ProcessGeneration(const Sources& sources, const std::vector<Region>& regions);
+  void find_runtimes(const Target& target, const ProcessGeneration* before);
 
   memory::LockedCache memory_;  ///< pages as they were when these facts were read; other images from later
   std::vector<Region> mappings_;

@@ -1,4 +1,4 @@
-#include "helpers/fetch/seal.h"
+#include "helpers/fetch/network_seal.h"
 
 #include <fcntl.h>
 #include <grp.h>

@@ -15,7 +15,7 @@
 namespace mixstack::pack {
 
 /// Everything that was read from a target, owned.
-struct Recording {
+struct PackedProcess {
   struct Thread {
     ThreadCapture capture;  ///< without its stack
     std::vector<std::byte> stack;
@@ -37,12 +37,12 @@ struct Recording {
 
 /// Passes everything on to another target. A read after the first capture replaces what was read before it; of several
 /// reads after it, the first counts. Thread-safe as the other is.
-class RecordingTarget final : public Target {
+class CopyingTarget final : public Target {
  public:
-  explicit RecordingTarget(std::unique_ptr<Target> target);
-  ~RecordingTarget() override;
+  explicit CopyingTarget(std::unique_ptr<Target> target);
+  ~CopyingTarget() override;
   /// Answers the recording so far, and starts a new one.
-  [[nodiscard]] Recording take();
+  [[nodiscard]] PackedProcess take();
   /// The memory, for reads that are not recorded.
   [[nodiscard]] const MemoryReader& unrecorded() const { return target_->memory(); }
 
@@ -75,7 +75,7 @@ class RecordingTarget final : public Target {
   std::unique_ptr<Memory> memory_;
   mutable std::mutex mutex_;
   mutable std::map<std::string, std::shared_ptr<const File>> files_;
-  mutable Recording recording_;
+  mutable PackedProcess recording_;
   std::vector<std::pair<Address, std::vector<std::byte>>> roots_;
 };
 

@@ -1,4 +1,4 @@
-#include "dotnet/heap/arguments.h"
+#include "dotnet/heap/argument_values.h"
 
 #include <algorithm>
 #include <array>

@@ -8,10 +8,10 @@
 namespace mixstack::cli {
 
 /// Never fails: facts that cannot be read keep their defaults.
-[[nodiscard]] report::ProcessFacts read_process_facts(std::uint32_t pid);
+[[nodiscard]] report::RefusalFacts read_refusal_facts(std::uint32_t pid);
 
 /// Whether a seccomp filter on us can be the cause of a refusal: the kernel's earlier checks would pass. Call it before
 /// trying the system call, because a filter may kill the caller.
-[[nodiscard]] bool filter_could_be_why(const report::ProcessFacts& facts);
+[[nodiscard]] bool filter_could_be_why(const report::RefusalFacts& facts);
 
 }  // namespace mixstack::cli

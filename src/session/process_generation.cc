@@ -1,4 +1,4 @@
-#include "session/process_facts.h"
+#include "session/process_generation.h"
 
 #include <algorithm>
 
@@ -19,22 +19,23 @@ namespace {
 
 }  // namespace
 
-std::shared_ptr<const ProcessFacts> ProcessFacts::read(const Sources& sources, const std::vector<Region>& regions,
-                                                       const ProcessFacts* before) {
-  std::shared_ptr<ProcessFacts> facts(new ProcessFacts(sources, regions));
+std::shared_ptr<const ProcessGeneration> ProcessGeneration::read(const Sources& sources,
+                                                                 const std::vector<Region>& regions,
+                                                                 const ProcessGeneration* before) {
+  std::shared_ptr<ProcessGeneration> facts(new ProcessGeneration(sources, regions));
   facts->find_runtimes(sources.target, before);
   facts->memory_.clear();
   return facts;
 }
 
-ProcessFacts::ProcessFacts(const Sources& sources, const std::vector<Region>& regions)
+ProcessGeneration::ProcessGeneration(const Sources& sources, const std::vector<Region>& regions)
     : memory_(sources.target.memory()), mappings_(image_mappings(regions)) {
   using FileTrust = images::ModuleMap::FileTrust;
   modules_ = images::ModuleMap::build(regions, memory_, sources.open_mapped, sources.images,
                                       sources.target.proves_files() ? FileTrust::is_the_mapped : FileTrust::may_differ);
 }
 
-void ProcessFacts::find_runtimes(const Target& target, const ProcessFacts* before) {
+void ProcessGeneration::find_runtimes(const Target& target, const ProcessGeneration* before) {
   // A live process has one memory. What reads many of its small pieces here keeps pages by itself.
   const bool has_constants = &target.loaded_memory() != &target.memory();
   for (dotnet::RuntimeImage& image : dotnet::find_runtimes(modules_, target.info().executable)) {

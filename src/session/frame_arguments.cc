@@ -1,9 +1,9 @@
-#include "session/arguments.h"
+#include "session/frame_arguments.h"
 
 #include <unordered_map>
 #include <vector>
 
-#include "dotnet/heap/arguments.h"
+#include "dotnet/heap/argument_values.h"
 
 namespace mixstack::session {
 namespace {

@@ -1,4 +1,4 @@
-#include "session/pending_work.h"
+#include "session/async_work.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -1,4 +1,4 @@
-#include "frontends/cli/process_facts.h"
+#include "frontends/cli/refusal_facts.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -59,7 +59,7 @@ std::string comm_of(std::uint64_t pid) {
 }
 
 /// State and flags from /proc/PID/stat. Parses after the last ')', because comm may hold any bytes.
-void read_stat(const std::string& process, report::ProcessFacts& facts) {
+void read_stat(const std::string& process, report::RefusalFacts& facts) {
   const std::string stat = read_small_file(process + "/stat");
   const std::size_t end = stat.rfind(')');
   if (end == std::string::npos || end + 2 >= stat.size()) return;
@@ -70,7 +70,7 @@ void read_stat(const std::string& process, report::ProcessFacts& facts) {
   facts.kernel_thread = (number(rest).value_or(0) & kKernelThread) != 0;
 }
 
-void read_elf_header(const std::string& process, report::ProcessFacts& facts) {
+void read_elf_header(const std::string& process, report::RefusalFacts& facts) {
   const base::ScopedFd fd(::open((process + "/exe").c_str(), O_RDONLY | O_CLOEXEC));
   std::array<unsigned char, 20> header{};
   if (!fd || ::read(fd.get(), header.data(), header.size()) != 20) return;
@@ -93,7 +93,7 @@ bool is_in_first_user_namespace() {
          count == 0xffffffffu;
 }
 
-void read_ourselves(report::ProcessFacts& facts) {
+void read_ourselves(report::RefusalFacts& facts) {
   const std::string status = read_small_file("/proc/self/status");
   facts.own_uid = static_cast<std::uint32_t>(geteuid());
   const std::uint64_t capabilities = number(field(status, "CapEff"), 16).value_or(0);
@@ -112,8 +112,8 @@ bool is_proc_mounted() {
 
 }  // namespace
 
-report::ProcessFacts read_process_facts(std::uint32_t pid) {
-  report::ProcessFacts facts;
+report::RefusalFacts read_refusal_facts(std::uint32_t pid) {
+  report::RefusalFacts facts;
   facts.pid = pid;
   facts.own_program = base::own_program_for_shell();
   facts.proc_foreign = base::is_proc_of_other_pid_namespace();
@@ -147,7 +147,7 @@ report::ProcessFacts read_process_facts(std::uint32_t pid) {
   return facts;
 }
 
-bool filter_could_be_why(const report::ProcessFacts& facts) {
+bool filter_could_be_why(const report::RefusalFacts& facts) {
   return facts.may_trace || (facts.uid == facts.own_uid && !facts.not_dumpable);
 }
 

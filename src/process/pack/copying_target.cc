@@ -1,10 +1,10 @@
-#include "process/pack/recording_target.h"
+#include "process/pack/copying_target.h"
 
 #include <utility>
 
 namespace mixstack::pack {
 
-class RecordingTarget::Memory final : public memory::WitnessedMemory {
+class CopyingTarget::Memory final : public memory::WitnessedMemory {
  public:
   explicit Memory(const MemoryReader& below) : below_(below) {}
   [[nodiscard]] const MemoryReader& below() const override { return below_; }
@@ -28,7 +28,7 @@ class RecordingTarget::Memory final : public memory::WitnessedMemory {
 };
 
 /// Knows whether anything was read from it.
-class RecordingTarget::File final : public FileBytes {
+class CopyingTarget::File final : public FileBytes {
  public:
   explicit File(std::shared_ptr<const FileBytes> file) : file_(std::move(file)) {}
   [[nodiscard]] std::uint64_t size() const override { return file_->size(); }
@@ -50,20 +50,20 @@ class RecordingTarget::File final : public FileBytes {
   mutable std::atomic<bool> is_used_{false};
 };
 
-RecordingTarget::RecordingTarget(std::unique_ptr<Target> target)
+CopyingTarget::CopyingTarget(std::unique_ptr<Target> target)
     : target_(std::move(target)), memory_(std::make_unique<Memory>(target_->memory())) {}
 
-RecordingTarget::~RecordingTarget() = default;
+CopyingTarget::~CopyingTarget() = default;
 
-const MemoryReader& RecordingTarget::memory() const { return *memory_; }
+const MemoryReader& CopyingTarget::memory() const { return *memory_; }
 
 /// Constant data that a core takes from files need not be recorded: the files are.
-const MemoryReader& RecordingTarget::loaded_memory() const {
+const MemoryReader& CopyingTarget::loaded_memory() const {
   return &target_->loaded_memory() == &target_->memory() ? memory() : target_->loaded_memory();
 }
 
-Result<std::shared_ptr<const FileBytes>> RecordingTarget::noted(const std::string& path,
-                                                                Result<std::shared_ptr<const FileBytes>> file) const {
+Result<std::shared_ptr<const FileBytes>> CopyingTarget::noted(const std::string& path,
+                                                              Result<std::shared_ptr<const FileBytes>> file) const {
   if (!file || *file == nullptr) return file;
   const std::lock_guard lock(mutex_);
   auto& known = files_[path];
@@ -71,15 +71,15 @@ Result<std::shared_ptr<const FileBytes>> RecordingTarget::noted(const std::strin
   return known;
 }
 
-Result<std::shared_ptr<const FileBytes>> RecordingTarget::open_file(const Region& region) const {
+Result<std::shared_ptr<const FileBytes>> CopyingTarget::open_file(const Region& region) const {
   return noted(region.path, target_->open_file(region));
 }
 
-Result<std::shared_ptr<const FileBytes>> RecordingTarget::open_path(const std::string& path) const {
+Result<std::shared_ptr<const FileBytes>> CopyingTarget::open_path(const std::string& path) const {
   return noted(path, target_->open_path(path));
 }
 
-Result<Capture> RecordingTarget::capture(const CaptureRequest& wanted) {
+Result<Capture> CopyingTarget::capture(const CaptureRequest& wanted) {
   CaptureRequest request = wanted;
   request.names = true;  // the notes of the threads have them
   auto capture = target_->capture(request);
@@ -90,7 +90,7 @@ Result<Capture> RecordingTarget::capture(const CaptureRequest& wanted) {
   return capture;
 }
 
-void RecordingTarget::take_down(const Capture& capture, bool is_look) {
+void CopyingTarget::take_down(const Capture& capture, bool is_look) {
   // Late captures first: if they disagree with the common instant, it overwrites them.
   for (const Capture& late : capture.late) take_down(late, late.consistency == Consistency::not_stopped);
   const std::lock_guard lock(mutex_);
@@ -100,7 +100,7 @@ void RecordingTarget::take_down(const Capture& capture, bool is_look) {
   for (const MemorySlice& root : capture.roots)
     roots_.emplace_back(root.base, std::vector<std::byte>(root.bytes.begin(), root.bytes.end()));
   for (const ThreadCapture& t : capture.threads) {
-    Recording::Thread& thread = recording_.threads[t.tid];
+    PackedProcess::Thread& thread = recording_.threads[t.tid];
     thread.capture = t;
     thread.capture.stack = {};
     thread.stack_base = t.stack.base;
@@ -109,7 +109,7 @@ void RecordingTarget::take_down(const Capture& capture, bool is_look) {
   }
 }
 
-std::vector<ThreadFacts> RecordingTarget::thread_facts(std::span<const ThreadCapture> threads) const {
+std::vector<ThreadFacts> CopyingTarget::thread_facts(std::span<const ThreadCapture> threads) const {
   auto facts = target_->thread_facts(threads);
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < facts.size() && i < threads.size(); i++)
@@ -118,9 +118,9 @@ std::vector<ThreadFacts> RecordingTarget::thread_facts(std::span<const ThreadCap
   return facts;
 }
 
-Recording RecordingTarget::take() {
+PackedProcess CopyingTarget::take() {
   const std::lock_guard lock(mutex_);
-  Recording out = std::exchange(recording_, {});
+  PackedProcess out = std::exchange(recording_, {});
   out.memory = memory_->take();
   for (const auto& [address, bytes] : std::exchange(roots_, {})) out.memory.replace(address, bytes);
   for (const auto& [tid, thread] : out.threads) out.memory.replace(thread.stack_base, thread.stack);
