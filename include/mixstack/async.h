@@ -31,7 +31,7 @@ enum class AsyncEnd : std::uint8_t {
   socket,     ///< an operation of a socket
   work,       ///< a task with a method of its own (Task.Run)
   source,     ///< another IValueTaskSource: channels, pipes
-  circle,     ///< an await cycle: one of the chain's own methods, so none of these can continue
+  cycle,      ///< an await cycle: one of the chain's own methods, so none of these can continue
 };
 [[nodiscard]] std::string_view to_string(AsyncEnd end);
 
@@ -49,7 +49,7 @@ struct AsyncStep {
 struct AsyncChain {
   std::vector<AsyncStep> steps;  ///< may be empty: a thread waits for a task that belongs to no async method
   AsyncEnd end = AsyncEnd::unknown;
-  WaitedObject awaited;          ///< `detail`: remote address, for `socket`; `address`: a step's `box`, for `circle`
+  WaitedObject awaited;          ///< `detail`: remote address, for `socket`; `address`: a step's `box`, for `cycle`
   std::int32_t descriptor = -1;  ///< of `socket`; -1: not known
   std::string work;              ///< of `work`: the method
   std::optional<std::chrono::milliseconds> due;  ///< of `delay`: from the capture on; negative: it is late

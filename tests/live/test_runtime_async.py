@@ -110,7 +110,7 @@ class RuntimeAsync(LiveCase):
             status, out, error, _ = mixstack_dump.run("why", debuggee.pid)
             self.assertEqual(status, STUCK, error)
             certain = "DEADLOCK" if RUNS == "proved" else "POSSIBLE DEADLOCK"
-            self.assertTrue(out.startswith(f"{certain}: 2 threads wait for each other in a circle\n"), out)
+            self.assertTrue(out.startswith(f"{certain}: 2 threads wait for each other in a cycle\n"), out)
             self.assertIn("NeedsGate runs on thread ", out)
 
     @unittest.skipUnless(debuggee_build.RUNTIME, "what 10 keeps has no names")

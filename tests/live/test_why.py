@@ -160,7 +160,7 @@ class Why(WhyCase):
             self.assertEqual((status, verdict["kind"], verdict["is_certain"], verdict["threads"]), (STUCK, "deadlock", True, 3))
 
     def test_native_locks_that_are_waited_for_for_some_time(self):
-        """An endless circle is a deadlock; one that gives up is possible only, at a first look and at later ones."""
+        """An endless cycle is a deadlock; one that gives up is possible only, at a first look and at later ones."""
         for kind, certain, behind in (("mutexes", False, 0), ("robust", True, 0), ("rwlocks", True, 1), ("rwlocks_timed", False, 1)):
             with self.subTest(kind), processes.native("timed_locks", kind) as debuggee:
                 for _ in range(2):
@@ -383,39 +383,39 @@ class Why(WhyCase):
             self.assertIn("STARVED: ", out)
 
     def test_methods_in_a_full_pack(self):
-        with processes.scenario("await_circle_run") as debuggee, tempfile.TemporaryDirectory() as folder:
+        with processes.scenario("await_cycle_run") as debuggee, tempfile.TemporaryDirectory() as folder:
             pack = f"{folder}/it.pack"
             self.assertEqual(mixstack_dump.run("pack", debuggee.pid, "--full", "-o", pack)[0], 0)
             status, out, error, _ = mixstack_dump.run("why", pack, "--heap")
             self.assertEqual(status, STUCK, error)
-            self.assertIn("DEADLOCK: 3 async methods await each other in a circle", out)
+            self.assertIn("DEADLOCK: 3 async methods await each other in a cycle", out)
 
     def test_methods_that_await_each_other(self):
         def short(method):
             return method.split("(")[0].split(".")[-1]
 
-        with processes.scenario("await_circle") as debuggee:
+        with processes.scenario("await_cycle") as debuggee:
             status, answer = self.until_stuck(debuggee)
             names = {t["tid"]: t["name"] for t in answer["threads"]}
             [verdict] = answer["verdicts"]
-            self.assertEqual((status, verdict["kind"], verdict["is_certain"]), (STUCK, "await_circle", True))
+            self.assertEqual((status, verdict["kind"], verdict["is_certain"]), (STUCK, "await_cycle", True))
             self.assertEqual(sorted((short(m["method"]), m["state"]) for m in verdict["methods"]), [("Orders", 1), ("Prices", 1), ("Stock", 1)])
             self.assertEqual([names[s["thread"]] for s in verdict["steps"]], ["waiter"])
             [(told, chain)] = self.chains(answer, "waiter")
-            self.assertEqual((told, chain["end"], chain["is_cut"]), ("Outside > Orders > Prices > Stock", "circle", False))
+            self.assertEqual((told, chain["end"], chain["is_cut"]), ("Outside > Orders > Prices > Stock", "cycle", False))
             text = mixstack_dump.run("why", debuggee.pid)[1]
-            self.assertTrue(text.startswith("DEADLOCK: 3 async methods await each other in a circle, 1 thread waits for it\n"), text)
-        for scenario, methods, is_certain in (("await_circle_all", ["Orders", "Prices", "StockAndMore"], True),
-                                              ("await_circle_run", ["Orders", "Prices", "Stock"], True),
-                                              ("await_circle_time", ["Orders", "Prices", "StockForATime"], False),
-                                              ("await_circle_itself", ["Itself"], True)):
+            self.assertTrue(text.startswith("DEADLOCK: 3 async methods await each other in a cycle, 1 thread waits for it\n"), text)
+        for scenario, methods, is_certain in (("await_cycle_all", ["Orders", "Prices", "StockAndMore"], True),
+                                              ("await_cycle_run", ["Orders", "Prices", "Stock"], True),
+                                              ("await_cycle_time", ["Orders", "Prices", "StockForATime"], False),
+                                              ("await_cycle_itself", ["Itself"], True)):
             with self.subTest(scenario), processes.scenario(scenario) as debuggee:
                 status, answer = self.why(debuggee.pid, "--heap")
                 [verdict] = answer["verdicts"]
-                self.assertEqual((status, verdict["kind"], verdict["is_certain"]), (STUCK, "await_circle", is_certain))
+                self.assertEqual((status, verdict["kind"], verdict["is_certain"]), (STUCK, "await_cycle", is_certain))
                 self.assertEqual(sorted(short(m["method"]) for m in verdict["methods"]), methods)
-                self.assertEqual((verdict["steps"], verdict["circles"]), ([], 1))
-        with processes.scenario("await_any_circle") as debuggee:
+                self.assertEqual((verdict["steps"], verdict["cycles"]), ([], 1))
+        with processes.scenario("await_any_cycle") as debuggee:
             status, answer = self.why(debuggee.pid, "--heap")
             self.assertEqual((status, answer["verdicts"]), (FINE, []))
 
@@ -491,7 +491,7 @@ class Why(WhyCase):
             core = cores.gcore(debuggee.pid, pathlib.Path(folder) / "core")
             status, out, error, _ = mixstack_dump.run("why", core)
             self.assertEqual(status, STUCK, out + error)
-            self.assertTrue(out.startswith("DEADLOCK: 2 threads wait for each other in a circle, 1 more behind them"), out)
+            self.assertTrue(out.startswith("DEADLOCK: 2 threads wait for each other in a cycle, 1 more behind them"), out)
 
     def test_what_cannot_be_told_is_not_healthy(self):
         with processes.native("plain") as debuggee:

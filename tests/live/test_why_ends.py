@@ -15,7 +15,7 @@ class Ends(WhyCase):
             self.assertEqual(waits, {f"host-{i}": "task" for i in range(4)})
 
     def test_threads_that_wait_for_the_end_of_what_others_run(self):
-        # Somebody else may set an event: of the two timers with one the circle is possible.
+        # Somebody else may set an event: of the two timers with one the cycle is possible.
         for scenario, threads, is_certain in (("deadlock_finalizers", {"holder", ".NET Finalizer"}, True),
                                               ("deadlock_registration", {"holder", "canceller"}, True),
                                               ("deadlock_timer", {"holder", "timer"}, False),
@@ -59,7 +59,7 @@ class Ends(WhyCase):
 class OwnLocks(WhyCase):
     """Locks that no list has: an object around an event, a gate, a semaphore or a nap, with a field for its owner."""
 
-    def test_circles_are_possible(self):
+    def test_cycles_are_possible(self):
         with processes.scenario("own_locks") as debuggee:
             _, answer = self.until_stuck(debuggee)
             self.compare(answer, self.truth(debuggee))

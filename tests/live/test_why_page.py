@@ -36,7 +36,7 @@ class WhyPageTest(test_page.PageTest):
 class Contents(WhyPageTest):
     def test_a_deadlock_is_first_and_in_the_picture(self):
         page = self.open("deadlock")
-        self.assertIn("DEADLOCK 2 threads wait for each other in a circle, 9 more behind them", self.text(page, "#verdicts"))
+        self.assertIn("DEADLOCK 2 threads wait for each other in a cycle, 9 more behind them", self.text(page, "#verdicts"))
         self.assertEqual(sorted(self.node_texts(page, ".ring")), ["Account", "Lock", "transfer-a", "transfer-b"])
         self.assertEqual(page.evaluate("document.querySelectorAll('#picture .edge.ring').length"), 4)
         self.assertEqual(self.node_texts(page, ".many"), ["9 threads"])
@@ -104,9 +104,9 @@ class Contents(WhyPageTest):
         self.assertIn("Shop.PriceService.Load()", self.text(page, "#details"))
 
     def test_methods_that_await_each_other(self):
-        page = self.open("circle")
+        page = self.open("cycle")
         verdicts = self.text(page, "#verdicts")
-        self.assertIn("DEADLOCK 2 async methods await each other in a circle, 1 thread waits for it", verdicts)
+        self.assertIn("DEADLOCK 2 async methods await each other in a cycle, 1 thread waits for it", verdicts)
         self.assertIn("PriceService.Load 0x10001 awaits Db.ReadRow", verdicts)
         self.assertIn("Db.ReadRow 0x10002 awaits PriceService.Load", verdicts)
         self.assertEqual(sorted(self.node_texts(page, ".ring")), ["Db.ReadRow", "PriceService.Load"])

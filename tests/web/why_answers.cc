@@ -128,15 +128,15 @@ WhyAnswer async() {
   return maker.answer;
 }
 
-WhyAnswer circle() {
+WhyAnswer cycle() {
   Maker maker;
   maker.wait(maker.thread(200, "waiter", "Shop.Orders.Get(int)"), WaitKind::task, 0x10000,
              "System.Threading.Tasks.Task<int>", {});
   AsyncChain& entered =
-      maker.answer.dump.runtimes[0].pending.emplace().chains.emplace_back(chain(200, 0x10000, AsyncEnd::circle, 0));
+      maker.answer.dump.runtimes[0].pending.emplace().chains.emplace_back(chain(200, 0x10000, AsyncEnd::cycle, 0));
   entered.awaited.address = entered.steps[1].box;
   maker.answer.verdicts = {
-      {VerdictKind::await_circle, true, {{200, 0}}, 1, {entered.steps.begin() + 1, entered.steps.end()}, 1}};
+      {VerdictKind::await_cycle, true, {{200, 0}}, 1, {entered.steps.begin() + 1, entered.steps.end()}, 1}};
   return maker.answer;
 }
 
@@ -163,7 +163,7 @@ std::optional<WhyAnswer> why_answer(const std::string& kind) {
     return deadlock("</script><script>document.title='owned'</script><img src=x onerror=alert(1)>\x1b[31m\xe2\x80\xae");
   if (kind == "ring") return ring();
   if (kind == "async") return async();
-  if (kind == "circle") return circle();
+  if (kind == "cycle") return cycle();
   if (kind == "busy") return busy();
   if (kind == "none") return Maker().answer;
   return std::nullopt;

@@ -24,7 +24,7 @@ class WhyApp {
       counted(data.threads.length, 'thread'), data.command].filter(Boolean).join(' \u00b7 ');
     byId('account').title = data.command;
     const chip = (kind, words) => element('span', {class: 'chip key-' + kind}, element('i', {}), words);
-    byId('legend').replaceChildren(chip('thread', 'thread'), chip('object', 'waited for'), chip('method', 'async method'), chip('ring', 'circle'));
+    byId('legend').replaceChildren(chip('thread', 'thread'), chip('object', 'waited for'), chip('method', 'async method'), chip('ring', 'cycle'));
   }
 
   // What one looks at first: the first thread of the first verdict.

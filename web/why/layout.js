@@ -1,4 +1,4 @@
-// Where nodes stand. Each part of the graph that hangs together by itself: circles as closed ways over a grid, so that
+// Where nodes stand. Each part of the graph that hangs together by itself: cycles as closed ways over a grid, so that
 // one of a thousand steps is a square and not a line, with who waits behind them below; all else in columns, from who
 // waits on the left to who is waited for on the right.
 
@@ -42,9 +42,9 @@ function closedWay(count) {
   return cells.filter((cell, i) => !(i >= cells.length - (rows - 1) && i - (cells.length - (rows - 1)) < spare)).slice(0, count);
 }
 
-function placeCircle(circle, left, top) {
-  const cells = closedWay(circle.length);
-  circle.forEach((node, i) => {
+function placeCycle(cycle, left, top) {
+  const cells = closedWay(cycle.length);
+  cycle.forEach((node, i) => {
     node.x = left + cells[i][0] * STEP_X;
     node.y = top + cells[i][1] * (STEP_Y + 14);
     node.placed = true;
@@ -156,13 +156,13 @@ function move(nodes, dx, dy) {
 function layOut(graph) {
   const parts = partsOf(graph), placed = [];
   for (const part of parts) {
-    const circles = graph.circles.filter(c => part.includes(c[0]) && !c.some(n => n.placed));
+    const cycles = graph.cycles.filter(c => part.includes(c[0]) && !c.some(n => n.placed));
     let left = 0;
-    for (const circle of circles) {
-      placeCircle([...new Set(circle)], left, 0);
+    for (const cycle of cycles) {
+      placeCycle([...new Set(cycle)], left, 0);
       left = boundsOf(part.filter(n => n.placed)).right + NODE.gapX * 1.5;
     }
-    if (circles.length) placeBehind(part);
+    if (cycles.length) placeBehind(part);
     else placeColumns(part, 0, 0);
     const box = boundsOf(part);
     move(part, -box.left, -box.top);

@@ -23,7 +23,7 @@ class WhyGraph {
     this.inVerdict = new Set(data.verdicts.flatMap(v => v.steps));
     this.waitedFor = new Set(data.threads.flatMap(t => t.wait ? t.wait.owners : []));
     for (const c of data.chains) if (c.runner) this.waitedFor.add(c.runner);
-    this.circles = [];
+    this.cycles = [];
     this.addThreads();
     for (const v of data.verdicts) if (v.methods.length) this.addMethods(v.methods);
     this.addWaits();
@@ -100,7 +100,7 @@ class WhyGraph {
   addWaits() {
     for (const node of this.nodes.filter(n => n.kind === 'thread')) {
       const thread = this.threads.get(node.threads[0]), chain = this.chainOf.get(thread.tid);
-      if (chain && chain.steps.length) this.addChainIntoCircle(node, chain) || this.addChain(node, chain);
+      if (chain && chain.steps.length) this.addChainIntoCycle(node, chain) || this.addChain(node, chain);
       else if (thread.wait) this.addObject(node, thread);
     }
   }
@@ -129,7 +129,7 @@ class WhyGraph {
       chain: {steps: [m], words: `${m.method} awaits ${methods[(i + 1) % methods.length].method}`},
     }));
     nodes.forEach((node, i) => { this.edge(node, nodes[(i + 1) % nodes.length], {words: 'awaits', likely: false}).ring = true; });
-    if (nodes.length > 1) this.circles.push(nodes);
+    if (nodes.length > 1) this.cycles.push(nodes);
   }
 
   outside(chain, entered, gate) {
@@ -137,8 +137,8 @@ class WhyGraph {
     return {...chain, steps, words: `${steps.map(s => s.method).join(' > ')} awaits ${gate.label}`};
   }
 
-  // A chain that ends in a circle of methods which are shown leads to it.
-  addChainIntoCircle(from, chain) {
+  // A chain that ends in a cycle of methods which are shown leads to it.
+  addChainIntoCycle(from, chain) {
     const entered = chain.steps.findIndex(s => this.byId.has('m' + s.box));
     if (entered < 0) return false;
     const gate = this.byId.get('m' + chain.steps[entered].box);
@@ -165,7 +165,7 @@ class WhyGraph {
     return node;
   }
 
-  // The way around each circle: thread, what it waits for, who holds that, and so on.
+  // The way around each cycle: thread, what it waits for, who holds that, and so on.
   markRings() {
     for (const steps of this.rings) {
       const way = [];
@@ -181,7 +181,7 @@ class WhyGraph {
         between.to.out.find(next => next.to === to).ring = true;
       });
       for (const node of way) node.ring = true;
-      if (way.length > 1) this.circles.push(way);
+      if (way.length > 1) this.cycles.push(way);
     }
   }
 }

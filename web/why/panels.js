@@ -154,6 +154,6 @@ const KEYS = [
 
 function helpBody() {
   return element('div', {class: 'body'},
-    element('p', {}, 'Boxes are threads; round ones are what they wait for, or async methods between. An arrow leads from who waits to what is waited for, and on to who holds it. Red: threads that wait for each other in a circle. Dashed: likely, not proved. Threads that do the same are one box.'),
+    element('p', {}, 'Boxes are threads; round ones are what they wait for, or async methods between. An arrow leads from who waits to what is waited for, and on to who holds it. Red: threads that wait for each other in a cycle. Dashed: likely, not proved. Threads that do the same are one box.'),
     element('dl', {}, ...KEYS.flatMap(([key, text]) => [element('dt', {}, element('kbd', {}, key)), element('dd', {}, text)])));
 }

@@ -59,7 +59,7 @@ class Picture {
     const dx = to.x - from.x, dy = to.y - from.y;
     let path;
     if (from.behind && to.ring || to.behind && from.ring) {
-      // Through the gap beside the circle's node, which may have others below it.
+      // Through the gap beside the cycle's node, which may have others below it.
       const [low, high] = from.behind ? [from, to] : [to, from], gap = high.x + width + NODE.gapX / 2, middle = low.x + width / 2;
       const points = [[middle, low.y], [middle, low.y - 12], [gap, low.y - 12], [gap, high.y + height / 2], [high.x + width, high.y + height / 2]];
       path = 'M' + (from.behind ? points : points.reverse()).join('L');

@@ -112,7 +112,7 @@ TEST_F(RuntimeFramesList, ThreadsComeAndGo) {
 
 TEST_F(RuntimeFramesList, WhatIsDamagedEndsIt) {
   put(kStack + 0x108, kStack + 0x100);
-  EXPECT_EQ(all(), (Pcs{0x1001})) << "a circle";
+  EXPECT_EQ(all(), (Pcs{0x1001})) << "a cycle";
   put(kStack + 0x108, kStack + 0x80);
   EXPECT_EQ(all(), (Pcs{0x1001})) << "it leads down";
   put(kStack + 0x108, kStack + 0x401);

@@ -26,8 +26,8 @@ std::string_view to_string(AsyncEnd end) {
       return "socket";
     case AsyncEnd::work:
       return "work";
-    case AsyncEnd::circle:
-      return "circle";
+    case AsyncEnd::cycle:
+      return "cycle";
     case AsyncEnd::source:
       return "source";
   }

@@ -10,7 +10,7 @@ namespace mixstack {
 
 enum class VerdictKind : std::uint8_t {
   deadlock,           ///< threads that wait for each other in a cycle
-  await_circle,       ///< async methods that await each other in a cycle
+  await_cycle,        ///< async methods that await each other in a cycle
   starved_pool,       ///< every worker of the thread pool waits while work is queued
   stuck_suspension,   ///< the runtime cannot stop its threads: one of them prevents it
   blocked_finalizer,  ///< the finalizer thread waits
@@ -31,12 +31,12 @@ struct Verdict {
   /// Every step is recorded by the runtime or the kernel, or proved. Otherwise the verdict is only possible.
   bool is_certain = false;
   /// `deadlock`: each waits for the next, the last for the first. `starved_pool`: the workers that wait for queued
-  /// work, or all workers. `chain`: the last is the one that all wait for. `await_circle`: threads that wait for the
+  /// work, or all workers. `chain`: the last is the one that all wait for. `await_cycle`: threads that wait for the
   /// cycle, mostly none.
   std::vector<VerdictStep> steps;
   std::uint32_t threads = 0;         ///< threads blocked by it, those of `steps` and others
-  std::vector<AsyncStep> methods{};  ///< for `await_circle`: each awaits the next, the last the first
-  std::uint32_t circles = 1;         ///< for `await_circle`: how many cycles of these methods
+  std::vector<AsyncStep> methods{};  ///< for `await_cycle`: each awaits the next, the last the first
+  std::uint32_t cycles = 1;          ///< for `await_cycle`: how many cycles of these methods
 };
 
 }  // namespace mixstack

@@ -152,13 +152,13 @@ bool AsyncChains::add_suspended(Address task, AsyncChain& chain) {
 }
 
 /// The end of a chain awaits the method of `step`. A method goes on only when the task that it awaits has ended, so of
-/// a circle of tasks none ever ends; of other boxes, which are used again, two readings may be of two methods.
+/// a cycle of tasks none ever ends; of other boxes, which are used again, two readings may be of two methods.
 void AsyncChains::close(std::size_t step, AsyncChain& chain) {
   if (step >= chain.steps.size()) {  // tasks alone
     chain.is_cut = true;
     return;
   }
-  chain.end = AsyncEnd::circle;
+  chain.end = AsyncEnd::cycle;
   chain.awaited = {chain.steps[step].box, objects_.type_name(chain.steps[step].box), {}};
   const auto begin = chain.steps.begin() + static_cast<std::ptrdiff_t>(step);
   if (!std::all_of(begin, chain.steps.end(), [this](const AsyncStep& s) { return machines_.is_task(s.box); }))

@@ -9,7 +9,7 @@
 
 namespace mixstack::dotnet::objects {
 
-/// Follows chains without a scan of the heap. Bounded, circles end. Borrows everything; not thread-safe.
+/// Follows chains without a scan of the heap. Bounded, cycles end. Borrows everything; not thread-safe.
 class AsyncChains {
  public:
   static constexpr std::size_t kMostSteps = 200;
@@ -38,7 +38,7 @@ class AsyncChains {
   /// method, Parallel.ForEachAsync). It does not name them.
   [[nodiscard]] bool joins_others(Address task);
   /// Where two chains have become one, and a method of the lower part, from step `lower` on, is one of the upper part,
-  /// too: the chain ends there, in a circle.
+  /// too: the chain ends there, in a cycle.
   void close_joined(std::size_t lower, AsyncChain& chain);
 
  private:

@@ -73,36 +73,36 @@ TEST_F(AsyncChainsTest, TasksThatEndWithOthers) {
   EXPECT_FALSE(chains.joins_others(0x1234560));
 }
 
-TEST_F(AsyncChainsTest, CirclesEndAtTheirFirstMethod) {
+TEST_F(AsyncChainsTest, CyclesEndAtTheirFirstMethod) {
   const Address outer = heap_.box(heap_.get_box), a = heap_.box(heap_.get_box), b = heap_.box(heap_.load_box);
   heap_.await(outer, a);
   heap_.await(a, b);
   heap_.await(b, a);
   const AsyncChain chain = below(a);
-  EXPECT_EQ(chain.end, AsyncEnd::circle);
+  EXPECT_EQ(chain.end, AsyncEnd::cycle);
   EXPECT_FALSE(chain.is_cut);
   EXPECT_EQ(chain.steps.size(), 2u);
   EXPECT_EQ(chain.awaited.address, a);
   EXPECT_EQ(chain.proof, Proof::proved);
   EXPECT_EQ(way_up(a).size(), 2u);
   const AsyncChain entered = below(outer);
-  EXPECT_EQ(entered.end, AsyncEnd::circle);
+  EXPECT_EQ(entered.end, AsyncEnd::cycle);
   EXPECT_EQ(entered.steps.size(), 3u);
   EXPECT_EQ(entered.awaited.address, a);
-  EXPECT_EQ(entered.proof, Proof::likely) << "the circle's first goes on with b, as it says itself";
+  EXPECT_EQ(entered.proof, Proof::likely) << "the cycle's first goes on with b, as it says itself";
 }
 
 TEST_F(AsyncChainsTest, AMethodMayAwaitItself) {
   const Address self = heap_.box(heap_.get_box);
   heap_.await(self, self);
   const AsyncChain chain = below(self);
-  EXPECT_EQ(chain.end, AsyncEnd::circle);
+  EXPECT_EQ(chain.end, AsyncEnd::cycle);
   EXPECT_EQ(chain.steps.size(), 1u);
   EXPECT_EQ(chain.awaited.address, self);
   EXPECT_EQ(chain.proof, Proof::proved);
 }
 
-TEST_F(AsyncChainsTest, WhoHasGoneOnIsInNoCircle) {
+TEST_F(AsyncChainsTest, WhoHasGoneOnIsInNoCycle) {
   const Address a = heap_.box(heap_.get_box), b = heap_.box(heap_.load_box);
   heap_.await(a, b);
   heap_.await(b, a);
@@ -112,7 +112,7 @@ TEST_F(AsyncChainsTest, WhoHasGoneOnIsInNoCircle) {
   EXPECT_EQ(below(a).end, AsyncEnd::completed);
 }
 
-TEST_F(AsyncChainsTest, TwoChainsThatWereJoinedMayBeACircle) {
+TEST_F(AsyncChainsTest, TwoChainsThatWereJoinedMayBeACycle) {
   StateMachines machines(objects_, delegates_);
   AsyncChains chains(objects_, delegates_, machines, std::nullopt);
   const Address a = heap_.box(heap_.get_box), b = heap_.box(heap_.load_box), c = heap_.box(heap_.get_box);
@@ -126,7 +126,7 @@ TEST_F(AsyncChainsTest, TwoChainsThatWereJoinedMayBeACircle) {
   EXPECT_EQ(apart.end, AsyncEnd::all_tasks);
   EXPECT_EQ(apart.steps.size(), 3u);
   chains.close_joined(3, chain);
-  EXPECT_EQ(chain.end, AsyncEnd::circle);
+  EXPECT_EQ(chain.end, AsyncEnd::cycle);
   EXPECT_EQ(chain.steps.size(), 3u);
   EXPECT_EQ(chain.awaited.address, a);
   EXPECT_EQ(chain.proof, Proof::proved);

@@ -80,17 +80,17 @@ TEST_F(ContinuationsTest, WhatTheRuntimePutsBetweenMethodsIsNone) {
   EXPECT_EQ(words(below(heap_.task_of(head))), "ReadRow 0 promise likely");
 }
 
-TEST_F(ContinuationsTest, UnusedOnesCirclesAndForgeries) {
+TEST_F(ContinuationsTest, UnusedOnesCyclesAndForgeries) {
   const Address unused = heap_.task_of(heap_.awaits_task(0, heap_.suspended_at(heap_.read_row(), 0)));
   EXPECT_EQ(words(below(unused)), "ReadRow 0 yielded");
-  const Address circle = heap_.suspended_at(heap_.read_row(), 0);
-  heap_.memory.put_u64(circle + FakeRuntimeAsync11::kNext11, circle);
-  EXPECT_EQ(words(below(heap_.task_of(circle))), "ReadRow 0 yielded cut");
+  const Address cycle = heap_.suspended_at(heap_.read_row(), 0);
+  heap_.memory.put_u64(cycle + FakeRuntimeAsync11::kNext11, cycle);
+  EXPECT_EQ(words(below(heap_.task_of(cycle))), "ReadRow 0 yielded cut");
   const Address nowhere = heap_.suspended_at(0x1230, heap_.suspended_at(heap_.get_order(), 0));
   EXPECT_EQ(words(below(heap_.task_of(nowhere))), "GetOrder 0 yielded cut");
   // The task goes on by another object than the one that names it.
   const Address promise = heap_.promise(), task = heap_.chain_of_11(promise);
-  heap_.memory.put_u64(task + FakeRuntimeAsync11::kStateObject, circle);
+  heap_.memory.put_u64(task + FakeRuntimeAsync11::kStateObject, cycle);
   EXPECT_EQ(Readers(heap_).chains.way_up(promise), (std::vector<Address>{promise}));
 }
 
@@ -137,7 +137,7 @@ TEST_F(ContinuationsTest, RecordsOnStacksGoOutwards) {
   EXPECT_EQ(dispatchers.of(thread).size(), 2u);
   (void)heap_.thread_that_runs(outer, 0, kOuter, kInner);
   thread = heap_.thread_that_runs(inner, 0, kInner, kOuter);
-  EXPECT_EQ(dispatchers.of(thread).size(), 2u) << "a circle";
+  EXPECT_EQ(dispatchers.of(thread).size(), 2u) << "a cycle";
   thread.stack = {FakeRuntimeAsync11::kStack + 0x300, FakeRuntimeAsync11::kStack + 0x1000};
   EXPECT_TRUE(dispatchers.of(thread).empty()) << "not on its stack";
 }

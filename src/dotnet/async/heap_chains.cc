@@ -151,8 +151,8 @@ std::vector<std::uint32_t> HeapChains::all_awaited_by(std::uint32_t index) const
   return all;
 }
 
-/// A method that awaits several is in a circle if one of these leads back to it: that one becomes its `below`.
-void HeapChains::find_circles() {
+/// A method that awaits several is in a cycle if one of these leads back to it: that one becomes its `below`.
+void HeapChains::find_cycles() {
   enum class Mark : std::uint8_t { none, open, done };
   struct Open {
     std::uint32_t box = 0;
@@ -193,7 +193,7 @@ std::vector<AsyncChain> HeapChains::read() {
   std::vector<bool> has_below(count);
   for (std::uint32_t i = 0; i < count; i++) find_above(i);
   for (std::uint32_t i = 0; i < count; i++) find_below(i);
-  find_circles();
+  find_cycles();
   for (std::uint32_t i = 0; i < count; i++) {
     Links& links = links_[i];
     if (links.above != kNone) has_below[links.above] = true;
@@ -224,7 +224,7 @@ bool HeapChains::awaits(std::uint32_t upper, std::uint32_t lower) const {
 }
 
 /// Whether each from that place on awaits the next, and the last that one.
-bool HeapChains::is_circle(const Path& path, std::size_t from) const {
+bool HeapChains::is_cycle(const Path& path, std::size_t from) const {
   for (std::size_t i = from; i < path.size(); i++)
     if (!awaits(path[i], path[i + 1 < path.size() ? i + 1 : from])) return false;
   return true;
@@ -246,19 +246,19 @@ HeapChains::Path HeapChains::path_through(std::uint32_t index, PathEnd& end) con
   path.push_back(index);
   const auto closes = follow(&Links::above);
   const bool is_in_it = closes == path.begin();
-  // Who comes to a circle from outside it ends at its gate: the circle is a chain of its own.
+  // Who comes to a cycle from outside it ends at its gate: the cycle is a chain of its own.
   if (closes != path.end() && !is_in_it) {
     path.erase(closes + 1, path.end());
     end.is_cut = end.is_entered = true;
   }
   std::reverse(path.begin(), path.end());
   if (is_in_it) {
-    end.circle_from = 0;
+    end.cycle_from = 0;
   } else if (const auto again = follow(&Links::below); again != path.end()) {
-    end.circle_from = static_cast<std::uint32_t>(again - path.begin());
+    end.cycle_from = static_cast<std::uint32_t>(again - path.begin());
   }
-  if (end.circle_from != kNone && !is_circle(path, end.circle_from)) {
-    end.circle_from = kNone;
+  if (end.cycle_from != kNone && !is_cycle(path, end.cycle_from)) {
+    end.cycle_from = kNone;
     end.is_cut = true;
   }
   return path;
@@ -310,7 +310,7 @@ std::string HeapChains::key_of(const Path& path, const PathEnd& end) {
   const FoundBox& last = boxes_[path.back()];
   const Address awaited = links_[path.back()].awaited;
   append(key, awaited == 0 ? 0 : objects_.type_of(awaited));
-  append(key, end.circle_from);
+  append(key, end.cycle_from);
   append(key, (end.is_cut ? 1u : 0u) | (is_proved ? 2u : 0u) | (queued_.contains(last.address) ? 4u : 0u) |
                   (queued_.contains(awaited) ? 8u : 0u) | (awaited != 0 && machines_.is_completed(awaited) ? 16u : 0u));
   const Address action = awaited == 0 ? 0 : objects_.reference(awaited, bcl::Task::kAction).value_or(0);
@@ -329,13 +329,13 @@ AsyncChain HeapChains::describe(const Path& path, const PathEnd& end) {
     is_proved = is_proved && links_[i].is_proved;
     chain.gives_up |= links_[i].gives_up;
   }
-  if (end.circle_from != kNone) {
-    const Address first = boxes_[path[end.circle_from]].address;
-    chain.end = AsyncEnd::circle;
+  if (end.cycle_from != kNone) {
+    const Address first = boxes_[path[end.cycle_from]].address;
+    chain.end = AsyncEnd::cycle;
     chain.awaited = {first, objects_.type_name(first), {}};
     const auto is_task = [this](std::uint32_t i) { return boxes_[i].is_task && boxes_[i].machine_object == 0; };
-    is_proved = is_proved && std::all_of(path.begin() + end.circle_from, path.end(), is_task);
-  } else if (chain.end == AsyncEnd::circle && chain.awaited.address != last.address) {
+    is_proved = is_proved && std::all_of(path.begin() + end.cycle_from, path.end(), is_task);
+  } else if (chain.end == AsyncEnd::cycle && chain.awaited.address != last.address) {
     // With methods that are not of this path: nothing but one that awaits itself is known of the last alone.
     chain.end = AsyncEnd::unknown;
     chain.is_cut = true;

@@ -14,7 +14,7 @@ namespace mixstack::dotnet::objects {
 
 /// Puts each box into a chain: from those that no other box is below of, upwards and down to what is awaited; then from
 /// those that are in none yet (several methods may await one). For one reading of a process that stands still. Bounded;
-/// circles end. Borrows everything; not thread-safe.
+/// cycles end. Borrows everything; not thread-safe.
 class HeapChains {
  public:
   static constexpr std::size_t kMostKinds = 1 << 14;  ///< of chains that differ in more than their objects
@@ -54,8 +54,8 @@ class HeapChains {
   /// How the ends of a path are known to be.
   struct PathEnd {
     bool is_cut = false;
-    bool is_entered = false;            ///< the outermost is in a circle that the rest of the path is not in
-    std::uint32_t circle_from = kNone;  ///< the place in the path that its innermost awaits
+    bool is_entered = false;           ///< the outermost is in a cycle that the rest of the path is not in
+    std::uint32_t cycle_from = kNone;  ///< the place in the path that its innermost awaits
   };
   struct Kind {
     AsyncChain chain;
@@ -67,11 +67,11 @@ class HeapChains {
   void find_below(std::uint32_t index);
   void find_joined(std::uint32_t index, Address promise);
   [[nodiscard]] std::vector<std::uint32_t> all_awaited_by(std::uint32_t index) const;
-  void find_circles();
+  void find_cycles();
   [[nodiscard]] std::uint32_t index_of(Address box) const;
   [[nodiscard]] Path path_through(std::uint32_t index, PathEnd& end) const;
   [[nodiscard]] bool awaits(std::uint32_t upper, std::uint32_t lower) const;
-  [[nodiscard]] bool is_circle(const Path& path, std::size_t from) const;
+  [[nodiscard]] bool is_cycle(const Path& path, std::size_t from) const;
   void add(std::uint32_t index);
   [[nodiscard]] const AsyncChain* told_above(const Path& path) const;
   [[nodiscard]] bool is_told(const Path& path);

@@ -70,30 +70,30 @@ TEST_F(HeapChainsTest, SeveralThatAwaitOneAreAChainEach) {
   EXPECT_EQ(found_.chains[1].proof, Proof::proved);
 }
 
-TEST_F(HeapChainsTest, CirclesAreTold) {
+TEST_F(HeapChainsTest, CyclesAreTold) {
   const Address a = heap_.box(heap_.get_box), b = heap_.box(heap_.load_box);
   heap_.await(a, b);
   heap_.await(b, a);
   const Address self = heap_.box(heap_.get_box);
   heap_.await(self, self);
   const auto all = chains();
-  EXPECT_EQ(all, (std::vector<std::string>{"1 x Load > Get circle", "1 x Get circle"}));
+  EXPECT_EQ(all, (std::vector<std::string>{"1 x Load > Get cycle", "1 x Get cycle"}));
   for (const AsyncChain& c : found_.chains) {
     EXPECT_EQ(c.proof, Proof::proved);
     EXPECT_EQ(c.awaited.address, c.steps.front().box);
   }
 }
 
-TEST_F(HeapChainsTest, CirclesOfTheSameMethodsAreCounted) {
+TEST_F(HeapChainsTest, CyclesOfTheSameMethodsAreCounted) {
   for (int i = 0; i < 3; i++) {
     const Address a = heap_.box(heap_.get_box), b = heap_.box(heap_.load_box);
     heap_.await(a, b);
     heap_.await(b, a);
   }
-  EXPECT_EQ(chains(), (std::vector<std::string>{"3 x Load > Get circle"}));
+  EXPECT_EQ(chains(), (std::vector<std::string>{"3 x Load > Get cycle"}));
 }
 
-TEST_F(HeapChainsTest, ACircleThroughTasksThatStandForOthers) {
+TEST_F(HeapChainsTest, ACycleThroughTasksThatStandForOthers) {
   const Address a = heap_.box(heap_.get_box), b = heap_.box(heap_.load_box);
   // Each awaits a promise that ends with the other; such promises name nobody.
   const Address of_a = heap_.joining(), of_b = heap_.joining();
@@ -101,11 +101,11 @@ TEST_F(HeapChainsTest, ACircleThroughTasksThatStandForOthers) {
   heap_.await(b, of_a);
   heap_.memory.put_u64(a + FakeHeap::kContinuation, of_a);
   heap_.memory.put_u64(b + FakeHeap::kContinuation, of_b);
-  EXPECT_EQ(chains(), (std::vector<std::string>{"1 x Load > Get circle"}));
+  EXPECT_EQ(chains(), (std::vector<std::string>{"1 x Load > Get cycle"}));
   EXPECT_EQ(found_.chains[0].proof, Proof::proved);
 }
 
-TEST_F(HeapChainsTest, ACircleThroughOneOfSeveralThatAreAwaited) {
+TEST_F(HeapChainsTest, ACycleThroughOneOfSeveralThatAreAwaited) {
   // Get awaits a promise of three methods, the second of which awaits it; its own end is awaited elsewhere, too.
   const Address a = heap_.box(heap_.get_box), all = heap_.joining(), outside = heap_.box(heap_.get_box);
   heap_.await(a, all);
@@ -116,40 +116,40 @@ TEST_F(HeapChainsTest, ACircleThroughOneOfSeveralThatAreAwaited) {
   }
   heap_.await(outside, heap_.promise());
   const auto told = chains();
-  EXPECT_EQ(std::count_if(told.begin(), told.end(), [](const auto& c) { return c.ends_with("circle"); }), 1) << told[0];
+  EXPECT_EQ(std::count_if(told.begin(), told.end(), [](const auto& c) { return c.ends_with("cycle"); }), 1) << told[0];
   for (const AsyncChain& c : found_.chains)
-    if (c.end == AsyncEnd::circle) {
+    if (c.end == AsyncEnd::cycle) {
       EXPECT_EQ(c.steps.size(), 2u);
       EXPECT_EQ(c.proof, Proof::proved);
     }
 }
 
-TEST_F(HeapChainsTest, APromiseThatAnythingMayEndMakesNoCircle) {
+TEST_F(HeapChainsTest, APromiseThatAnythingMayEndMakesNoCycle) {
   const Address a = heap_.box(heap_.get_box), b = heap_.box(heap_.load_box);
   const Address any = heap_.promise();  // of Task.WhenAny, say: one of several is enough
   heap_.await(a, any);
   heap_.memory.put_u64(b + FakeHeap::kContinuation, any);
   heap_.await(b, a);
-  for (const std::string& all : chains()) EXPECT_EQ(all.find("circle"), std::string::npos) << all;
+  for (const std::string& all : chains()) EXPECT_EQ(all.find("cycle"), std::string::npos) << all;
 }
 
-TEST_F(HeapChainsTest, WhoAwaitsACircleFromOutsideLeadsToIt) {
+TEST_F(HeapChainsTest, WhoAwaitsACycleFromOutsideLeadsToIt) {
   const Address a = heap_.box(heap_.get_box), b = heap_.box(heap_.load_box), outside = heap_.box(heap_.get_box);
   heap_.await(outside, a);
   heap_.await(a, b);
   heap_.await(b, a);
-  EXPECT_EQ(chains(), (std::vector<std::string>{"1 x Get > Get > Load circle"}));
+  EXPECT_EQ(chains(), (std::vector<std::string>{"1 x Get > Get > Load cycle"}));
   EXPECT_EQ(found_.chains[0].awaited.address, a);
 }
 
-TEST_F(HeapChainsTest, ACircleWhoseMethodHoldsUpItsOwnEndIsFound) {
+TEST_F(HeapChainsTest, ACycleWhoseMethodHoldsUpItsOwnEndIsFound) {
   const Address a = heap_.box(heap_.get_box), b = heap_.box(heap_.load_box), below = heap_.box(heap_.get_box);
   heap_.await(below, heap_.promise());
   heap_.await(a, b);
   heap_.await(b, a);
   heap_.memory.put_u64(below + FakeHeap::kContinuation, a);  // as if by Task.WhenAll
   const auto all = chains();
-  EXPECT_NE(std::find(all.begin(), all.end(), "1 x Load > Get circle"), all.end());
+  EXPECT_NE(std::find(all.begin(), all.end(), "1 x Load > Get cycle"), all.end());
 }
 
 TEST_F(HeapChainsTest, LongChainsAreCut) {

@@ -97,7 +97,7 @@ TEST_F(HeapScanTest, ABoxThatReachesBeyondItsRegionIsNone) {
   EXPECT_EQ(boxes_.size(), 1U);
 }
 
-TEST_F(HeapScanTest, CirclesInTheTableOfTypesEnd) {
+TEST_F(HeapScanTest, CyclesInTheTableOfTypesEnd) {
   heap_.memory.put_u64(heap_.type_entries + 16 * 2 + 8, heap_.type_entries);
   (void)heap_.box(heap_.get_box);
   (void)scan();

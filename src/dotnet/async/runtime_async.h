@@ -46,7 +46,7 @@ class RuntimeAsync {
 
   struct Methods {
     std::vector<SuspendedMethod> methods;  ///< outermost first; those of the source alone
-    bool is_cut = false;                   ///< too many, a circle, or something else among them
+    bool is_cut = false;                   ///< too many, a cycle, or something else among them
   };
   [[nodiscard]] Methods methods_of(Address task);
   /// Those from one of them outwards.

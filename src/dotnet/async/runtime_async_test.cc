@@ -147,10 +147,10 @@ TEST_F(RuntimeAsyncTest, RunningEndedAndForged) {
   EXPECT_EQ(words(below(forged)), "work");
 }
 
-TEST_F(RuntimeAsyncTest, CirclesAndLongOnesAreCut) {
-  const Address circle = heap_.suspended(heap_.read_row_stub(), 0);
-  heap_.memory.put_u64(circle + FakeRuntimeAsync::kNext, circle);
-  EXPECT_EQ(words(below(heap_.thunk(circle))), "ReadRow 0 yielded cut");
+TEST_F(RuntimeAsyncTest, CyclesAndLongOnesAreCut) {
+  const Address cycle = heap_.suspended(heap_.read_row_stub(), 0);
+  heap_.memory.put_u64(cycle + FakeRuntimeAsync::kNext, cycle);
+  EXPECT_EQ(words(below(heap_.thunk(cycle))), "ReadRow 0 yielded cut");
   Address at = heap_.last();
   for (int i = 0; i < 200; i++) at = heap_.suspended(heap_.read_row_stub(), at);
   const AsyncChain chain = below(heap_.thunk(at));

@@ -87,8 +87,8 @@ TEST(RichDebugInfo, HostileTreesEnd) {
   EXPECT_EQ(decode_rich_debug_info(cut, 8).error().code, ErrorCode::truncated);
   EXPECT_FALSE(decode_rich_debug_info(sample(77), 8));
   // A child that is its own ancestor.
-  const auto circle = decode_rich_debug_info(sample(1), 8);
-  EXPECT_TRUE(!circle || methods_at(*circle, 20).size() <= 4);
+  const auto cycle = decode_rich_debug_info(sample(1), 8);
+  EXPECT_TRUE(!cycle || methods_at(*cycle, 20).size() <= 4);
   Nibbles many;
   many.number(1u << 30), many.number(0);
   EXPECT_EQ(decode_rich_debug_info(many.bytes(), 8).error().code, ErrorCode::limit_exceeded);

@@ -56,7 +56,7 @@ class ThreadLinkReader {
 
 /// Notices a cycle in a list after at most three times its elements, and without memory of its own, because it runs
 /// while the target is stopped: an element is remembered at every power of two (Brent).
-class CircleCheck {
+class CycleCheck {
  public:
   [[nodiscard]] bool is_again(Address at) {
     if (at == kept_) return true;
@@ -129,10 +129,10 @@ Error visit_threads(const RuntimeMemory& memory, const std::function<bool(const 
   if (!head) return head.error();
   const auto link = memory.pointer_at(*head);
   if (!link) return link.error();
-  CircleCheck circle;
+  CycleCheck cycle;
   Address at = *link;
   for (std::size_t count = 0; at != 0; count++) {
-    if (count == kMaxThreads || circle.is_again(at)) return {ErrorCode::limit_exceeded, 0, at};
+    if (count == kMaxThreads || cycle.is_again(at)) return {ErrorCode::limit_exceeded, 0, at};
     auto thread = read_thread(memory, links.thread(at));
     if (!thread) return thread.error();
     if (!visit(*thread)) return {};
@@ -162,9 +162,9 @@ void ThreadRoots::collect(const MemoryReader& reader, std::vector<AddressRange>&
   const ThreadLinkReader links(memory);
   const auto head = links.head();
   if (!head || l.thread.extent == 0) return;
-  CircleCheck circle;
+  CycleCheck cycle;
   auto link = memory.pointer_at(*head);
-  for (std::size_t n = 0; link && *link != 0 && n < kMaxThreads && !circle.is_again(*link); n++) {
+  for (std::size_t n = 0; link && *link != 0 && n < kMaxThreads && !cycle.is_again(*link); n++) {
     const Address thread = links.thread(*link);
     out.push_back({thread, thread + l.thread.extent});
     link = links.next(*link);

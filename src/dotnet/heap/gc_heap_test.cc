@@ -71,7 +71,7 @@ TEST_F(GcHeapTest, BelievesNoOtherVersion) {
   EXPECT_FALSE(read().has_value());
 }
 
-TEST_F(GcHeapTest, RefusesCirclesOfRegions) {
+TEST_F(GcHeapTest, RefusesCyclesOfRegions) {
   heap_.box(heap_.get_box);
   put(kSegment + 48, kSegment);
   EXPECT_FALSE(read().has_value());

@@ -69,7 +69,7 @@ TEST_F(ManagedObjectsTest, AbsurdNumbersOfFieldsAreNone) {
   EXPECT_TRUE(types_.own_fields(heap_.get).empty());
 }
 
-TEST_F(ManagedObjectsTest, CirclesOfParentsEnd) {
+TEST_F(ManagedObjectsTest, CyclesOfParentsEnd) {
   heap_.memory.put_u64(heap_.object_type + heap_.layouts.method_table.parent.offset, heap_.task);
   EXPECT_FALSE(types_.field(heap_.task, "m_nothing").has_value());
   EXPECT_FALSE(types_.is_a(heap_.task, "System.Nothing"));

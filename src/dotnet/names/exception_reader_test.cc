@@ -74,7 +74,7 @@ TEST_F(ExceptionReaderTest, InnerExceptionsToABoundedDepth) {
   EXPECT_TRUE(many.inner_are_cut);
 }
 
-TEST_F(ExceptionReaderTest, ACircleEnds) {
+TEST_F(ExceptionReaderTest, ACycleEnds) {
   const Address outer = heap_.place(0x200), inner = heap_.object(heap_.exception, 0, outer);
   heap_.write_object(outer, heap_.exception, 0, inner);
   const auto result = read(outer);

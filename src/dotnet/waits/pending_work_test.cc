@@ -159,7 +159,7 @@ TEST_F(PendingWorkTest, OnesThatHaveEndedAreNone) {
   EXPECT_EQ(told[0].end, AsyncEnd::promise);
 }
 
-TEST_F(PendingWorkTest, CirclesOfPromisesEnd) {
+TEST_F(PendingWorkTest, CyclesOfPromisesEnd) {
   const Address other = heap_.joining();
   heap_.memory.put_u64(other + FakeHeap::kContinuation, promise_);
   heap_.memory.put_u64(promise_ + FakeHeap::kContinuation, other);

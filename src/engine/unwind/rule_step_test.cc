@@ -130,7 +130,7 @@ TEST(RuleStep, OutcomesOtherThanACaller) {
 TEST(RuleStep, StackMustAdvance) {
   Fake fake(Arch::x86_64);
   fake.function(0x1000, {0x0c, 6, 16});
-  fake.words[20] = kBias + 0x1080;  // a frame pointer that leads in a circle
+  fake.words[20] = kBias + 0x1080;  // a frame pointer that leads in a cycle
   fake.words[21] = kBias + 0x1080;
   fake.registers.set_sp(kStack + 176);
   fake.registers.set_fp(kStack + 160);

@@ -325,8 +325,8 @@ TEST(ChainWalker, AnAdvisorMayLeadDownAndToCodeOfItsOwn) {
   EXPECT_EQ(walk_with(own, places).stop, StopReason::bad_return_address);
   own.known = 6;  // where the call is
   EXPECT_EQ(pcs(walk_with(own, places)), (Pcs{1, 7}));
-  TableAdvisor circle(Advisor::Turn::first, 1, {.status = StepStatus::caller, .elsewhere = true}, at(1, 100));
-  const Trace trace = walk_with(circle, places);
+  TableAdvisor cycle(Advisor::Turn::first, 1, {.status = StepStatus::caller, .elsewhere = true}, at(1, 100));
+  const Trace trace = walk_with(cycle, places);
   EXPECT_EQ(trace.stop, StopReason::max_frames);
   EXPECT_EQ(trace.frames.size(), 1025U);
 }

@@ -5,8 +5,8 @@
 
 #include "base/words/event_wait.h"
 #include "base/words/wait_kinds.h"
-#include "features/why/async_circles.h"
-#include "features/why/await_circles.h"
+#include "features/why/async_cycles.h"
+#include "features/why/await_cycles.h"
 #include "features/why/processes.h"
 #include "features/why/starvation.h"
 #include "features/why/wait_graph.h"
@@ -46,19 +46,19 @@ std::uint32_t held_up_by_more(const WaitGraph& graph, std::uint32_t node) {
 }
 
 /// A thread that wants a lock others only read under is held up by each of them, and so is one that joins or waits for
-/// a task: a circle through any of them does not come apart by itself. Of tasks all of which are waited for, likewise.
-Verdict deadlock(const WaitGraph& graph, const std::vector<std::uint32_t>& circle) {
+/// a task: a cycle through any of them does not come apart by itself. Of tasks all of which are waited for, likewise.
+Verdict deadlock(const WaitGraph& graph, const std::vector<std::uint32_t>& cycle) {
   Verdict verdict;
   verdict.kind = VerdictKind::deadlock;
   verdict.is_certain = true;
-  for (std::size_t i = 0; i < circle.size(); i++) {
-    const std::uint32_t next = circle[(i + 1) % circle.size()];
-    const WaitGraph::Edge* edge = edge_to(graph, circle[i], next);
+  for (std::size_t i = 0; i < cycle.size(); i++) {
+    const std::uint32_t next = cycle[(i + 1) % cycle.size()];
+    const WaitGraph::Edge* edge = edge_to(graph, cycle[i], next);
     if (edge == nullptr || !edge->is_sure) verdict.is_certain = false;
-    verdict.steps.push_back({graph.thread(circle[i]).tid, graph.thread(next).tid});
+    verdict.steps.push_back({graph.thread(cycle[i]).tid, graph.thread(next).tid});
   }
-  // Each of the circle holds up itself, all others of it, and whoever waits behind them.
-  verdict.threads = held_up(graph, circle.front()) + 1;
+  // Each of the cycle holds up itself, all others of it, and whoever waits behind them.
+  verdict.threads = held_up(graph, cycle.front()) + 1;
   return verdict;
 }
 
@@ -150,20 +150,20 @@ void sort(std::vector<Verdict>& verdicts) {
 std::vector<Verdict> judge(const ProcessDump& dump) {
   const WaitGraph graph(dump);
   std::vector<Verdict> verdicts;
-  std::vector<bool> is_in_circle(graph.size());
-  for (const auto& circle : graph.circles()) {
-    verdicts.push_back(deadlock(graph, circle));
-    for (const std::uint32_t n : circle) is_in_circle[n] = true;
+  std::vector<bool> is_in_cycle(graph.size());
+  for (const auto& cycle : graph.cycles()) {
+    verdicts.push_back(deadlock(graph, cycle));
+    for (const std::uint32_t n : cycle) is_in_cycle[n] = true;
   }
-  add_async_circles(dump, verdicts);
-  add_await_circles(dump, verdicts);
+  add_async_cycles(dump, verdicts);
+  add_await_cycles(dump, verdicts);
   add_starvation(dump, verdicts);
   add_suspensions(dump, verdicts);
   add_blocked_finalizer(dump, verdicts);
   add_orphaned_locks(dump, verdicts);
   add_processes(dump, verdicts);
   for (std::uint32_t i = 0; i < graph.size(); i++) {
-    if (!graph.edges(i).empty() || is_in_circle[i]) continue;
+    if (!graph.edges(i).empty() || is_in_cycle[i]) continue;
     const std::uint32_t waiting = held_up(graph, i);
     if (waiting < kManyWaiters || held_up_by_more(graph, i) < kManyWaiters) continue;
     Verdict verdict;
@@ -180,8 +180,8 @@ std::vector<Verdict> judge(const ProcessDump& dump) {
 }
 
 void add_from_heap(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
-  add_async_circles(dump, verdicts);
-  add_await_circles(dump, verdicts);
+  add_async_cycles(dump, verdicts);
+  add_await_cycles(dump, verdicts);
   sort(verdicts);
 }
 

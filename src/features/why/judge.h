@@ -13,7 +13,7 @@ inline constexpr std::uint32_t kManyWaiters = 3;
 
 /// From the waits of a dump (`DumpOptions::waits`). Empty: nothing is stuck, as far as waits tell.
 [[nodiscard]] std::vector<Verdict> judge(const ProcessDump& dump);
-/// What a later reading of the same process with its heap (`DumpOptions::heap`) adds to verdicts that stand: circles of
+/// What a later reading of the same process with its heap (`DumpOptions::heap`) adds to verdicts that stand: cycles of
 /// async methods, and threads that wait for methods which were posted to them.
 void add_from_heap(const ProcessDump& dump, std::vector<Verdict>& verdicts);
 

@@ -96,7 +96,7 @@ TEST(Judge, AChainThatIsLikelyOrGivesUpMakesItPossible) {
   }
 }
 
-TEST(Judge, ASureCircleIsNotHiddenByAnotherOne) {
+TEST(Judge, ASureCycleIsNotHiddenByAnotherOne) {
   ProcessDump dump =
       dump_with_chain({waiting(1, {3}, Proof::proved, WaitKind::all_tasks), waiting(2, {1}), waiting(3, {1})});
   dump.runtimes.front().pending->chains.front().proof = Proof::likely;
@@ -161,7 +161,7 @@ TEST(Judge, ALockWhoseOwnerHasEnded) {
   EXPECT_FALSE(verdicts[1].is_certain) << "who waits for it gives up";
 }
 
-TEST(Judge, AnyOfSeveralIsNoCircle) {
+TEST(Judge, AnyOfSeveralIsNoCycle) {
   EXPECT_TRUE(judge(dump_of({waiting(1, {2}, Proof::proved, WaitKind::any_task), waiting(2, {1})})).empty());
 }
 
@@ -204,14 +204,14 @@ TEST(Judge, CertainOnesFirst) {
   EXPECT_FALSE(verdicts[1].is_certain);
 }
 
-TEST(WaitGraph, ARingOfManyIsOneCircle) {
+TEST(WaitGraph, ARingOfManyIsOneCycle) {
   std::vector<ThreadDump> threads;
   constexpr ThreadId kMany = 2000;
   for (ThreadId i = 0; i < kMany; i++) threads.push_back(waiting(i + 1, {(i + 1) % kMany + 1}));
   const ProcessDump dump = dump_of(std::move(threads));
-  const auto circles = WaitGraph(dump).circles();
-  ASSERT_EQ(circles.size(), 1u);
-  EXPECT_EQ(circles[0].size(), kMany);
+  const auto cycles = WaitGraph(dump).cycles();
+  ASSERT_EQ(cycles.size(), 1u);
+  EXPECT_EQ(cycles[0].size(), kMany);
 }
 
 TEST(WaitGraph, OwnersThatAreNotThereAreNoEdges) {

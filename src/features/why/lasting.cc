@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "features/why/await_circles.h"
+#include "features/why/await_cycles.h"
 #include "features/why/judge.h"
 #include "features/why/processes.h"
 #include "features/why/starvation.h"
@@ -61,7 +61,7 @@ bool no_managed_code_ran(const ProcessDump& first, const ProcessDump& second, co
   });
 }
 
-/// Whether a circle that comes apart by itself is the same one: each of its threads waits for the same object.
+/// Whether a cycle that comes apart by itself is the same one: each of its threads waits for the same object.
 bool waits_for_the_same(const ProcessDump& first, const ProcessDump& second, const Verdict& verdict) {
   const auto ends_by_time = [&](const VerdictStep& s) {
     const ThreadDump* t = find(second, s.thread);
@@ -82,7 +82,7 @@ std::set<ThreadId> threads_of(const Verdict& verdict) {
 
 /// Whether a verdict of the second look says what one of the first did.
 bool is_same(const ProcessDump& first, const Verdict& a, const ProcessDump& second, const Verdict& b) {
-  if (a.kind == VerdictKind::await_circle) return are_same_await_circles(a, b);
+  if (a.kind == VerdictKind::await_cycle) return are_same_await_cycles(a, b);
   if (a.kind != b.kind || a.steps.empty() || b.steps.empty()) return false;
   switch (a.kind) {
     case VerdictKind::deadlock:
@@ -119,7 +119,7 @@ bool is_same(const ProcessDump& first, const Verdict& a, const ProcessDump& seco
     case VerdictKind::stopped_process:
       return a.steps[0].thread == b.steps[0].thread && stands(first, second, b.steps[0].thread) &&
              are_same_processes(*find(first, a.steps[0].thread)->wait, *find(second, b.steps[0].thread)->wait);
-    case VerdictKind::await_circle:
+    case VerdictKind::await_cycle:
     case VerdictKind::chain:
       break;
   }

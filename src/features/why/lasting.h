@@ -10,7 +10,7 @@
 
 namespace mixstack::why {
 
-/// Of the verdicts of the second look those that held at the first one, too: circles of the same threads or async
+/// Of the verdicts of the second look those that held at the first one, too: cycles of the same threads or async
 /// methods; the same thread that holds up enough others which have not got on since; the same suspension by the same
 /// thread for the same one. Who gets a lock for a moment, and waits for it again, runs for some microseconds only, and
 /// so does a finalizer's thread between two finalizers: those whom one holds up, and a finalizer that waits, are

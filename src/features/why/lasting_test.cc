@@ -61,7 +61,7 @@ TEST(Lasting, AnotherHolderIsAnotherChain) {
   EXPECT_TRUE(lasting(both, gone, both, gone, kThree).empty());
 }
 
-TEST(Lasting, CirclesOfTheSameThreads) {
+TEST(Lasting, CyclesOfTheSameThreads) {
   const std::vector<Verdict> a{{VerdictKind::deadlock, false, {{1, 2}, {2, 1}}, 2}};
   const std::vector<Verdict> b{{VerdictKind::deadlock, false, {{2, 1}, {1, 2}}, 2}};
   const std::vector<Verdict> c{{VerdictKind::deadlock, false, {{2, 3}, {3, 2}}, 2}};
@@ -69,17 +69,17 @@ TEST(Lasting, CirclesOfTheSameThreads) {
   EXPECT_TRUE(lasting({}, a, {}, c, {}).empty());
 }
 
-TEST(Lasting, ACircleThatComesApartByItselfIsTheSameWhereItsObjectsAre) {
-  const std::vector<Verdict> circle{{VerdictKind::deadlock, false, {{1, 2}, {2, 1}}, 2}};
+TEST(Lasting, ACycleThatComesApartByItselfIsTheSameWhereItsObjectsAre) {
+  const std::vector<Verdict> cycle{{VerdictKind::deadlock, false, {{1, 2}, {2, 1}}, 2}};
   const auto round = [](Address object, bool ends) {
     ProcessDump dump = look(milliseconds(5), object);
     dump.threads[1].wait = dump.threads[0].wait;
     if (ends) dump.threads[0].wait->timeout = milliseconds(100);
     return dump;
   };
-  EXPECT_EQ(lasting(round(0x1000, true), circle, round(0x1000, true), circle, {}).size(), 1u);
-  EXPECT_TRUE(lasting(round(0x1000, true), circle, round(0x2000, true), circle, {}).empty());
-  EXPECT_EQ(lasting(round(0x1000, false), circle, round(0x2000, false), circle, {}).size(), 1u) << "it was moved";
+  EXPECT_EQ(lasting(round(0x1000, true), cycle, round(0x1000, true), cycle, {}).size(), 1u);
+  EXPECT_TRUE(lasting(round(0x1000, true), cycle, round(0x2000, true), cycle, {}).empty());
+  EXPECT_EQ(lasting(round(0x1000, false), cycle, round(0x2000, false), cycle, {}).size(), 1u) << "it was moved";
 }
 
 TEST(Lasting, AThreadThatWaitsForItselfStands) {

@@ -62,13 +62,13 @@ std::vector<std::uint32_t> WaitGraph::behind(std::uint32_t node) const {
   return found;
 }
 
-std::vector<std::vector<std::uint32_t>> WaitGraph::circles() const {
+std::vector<std::vector<std::uint32_t>> WaitGraph::cycles() const {
   std::vector<std::vector<std::uint32_t>> found;
-  for (const bool of_sure_edges : {true, false}) add_circles(of_sure_edges, found);
+  for (const bool of_sure_edges : {true, false}) add_cycles(of_sure_edges, found);
   return found;
 }
 
-void WaitGraph::add_circles(bool of_sure_edges, std::vector<std::vector<std::uint32_t>>& found) const {
+void WaitGraph::add_cycles(bool of_sure_edges, std::vector<std::vector<std::uint32_t>>& found) const {
   enum : std::uint8_t { unseen, open, done };
   std::vector<std::uint8_t> state(size(), unseen);
   struct Step {
@@ -95,13 +95,13 @@ void WaitGraph::add_circles(bool of_sure_edges, std::vector<std::vector<std::uin
         path.push_back({to, 0});
       } else if (state[to] == open) {
         const auto begin = std::find_if(path.begin(), path.end(), [to](const Step& s) { return s.node == to; });
-        std::vector<std::uint32_t> circle;
-        for (auto it = begin; it != path.end(); ++it) circle.push_back(it->node);
+        std::vector<std::uint32_t> cycle;
+        for (auto it = begin; it != path.end(); ++it) cycle.push_back(it->node);
         const auto is_known = [&](std::uint32_t n) {
           return std::any_of(found.begin(), found.end(),
                              [n](const auto& c) { return std::find(c.begin(), c.end(), n) != c.end(); });
         };
-        if (std::none_of(circle.begin(), circle.end(), is_known)) found.push_back(std::move(circle));
+        if (std::none_of(cycle.begin(), cycle.end(), is_known)) found.push_back(std::move(cycle));
       }
     }
   }

@@ -30,15 +30,15 @@ class WaitGraph {
   [[nodiscard]] std::uint32_t node(ThreadId tid) const { return by_tid_.at(tid); }
   /// The nodes that wait for this one, directly or behind others.
   [[nodiscard]] std::vector<std::uint32_t> behind(std::uint32_t node) const;
-  /// Circles: each a list of nodes in which every one waits for the next and the last for the first. No two share a
+  /// Cycles: each a list of nodes in which every one waits for the next and the last for the first. No two share a
   /// node. Those of sure edges alone come before others.
-  [[nodiscard]] std::vector<std::vector<std::uint32_t>> circles() const;
+  [[nodiscard]] std::vector<std::vector<std::uint32_t>> cycles() const;
 
  private:
   void add_edges_of(const ThreadWait& wait, std::uint32_t node);
   void add_edges_of(const PendingWork& pending);
   void add(std::uint32_t from, ThreadId to, bool is_sure, bool is_likely);
-  void add_circles(bool of_sure_edges, std::vector<std::vector<std::uint32_t>>& found) const;
+  void add_cycles(bool of_sure_edges, std::vector<std::vector<std::uint32_t>>& found) const;
 
   const ProcessDump& dump_;
   std::vector<std::vector<Edge>> edges_;

@@ -48,8 +48,8 @@ DumpArguments dump_arguments(const WhyArguments& why) {
   return dump;
 }
 
-/// A thread of a circle that has run since its facts were read may have held what it was found to hold at another time
-/// than the others: then the circle is possible, no more.
+/// A thread of a cycle that has run since its facts were read may have held what it was found to hold at another time
+/// than the others: then the cycle is possible, no more.
 bool has_run(const ThreadClocks& clocks, const ThreadDump& thread) {
   if (!thread.facts.cpu) return true;
   const auto cpu = clocks.cpu(thread.tid);
@@ -190,7 +190,7 @@ tl::expected<Judged, ExitCode> look_at_all(const WhyArguments& arguments, const 
   return judged;
 }
 
-/// Only a circle that is certain stands after one look at a running process: a healthy one has locks that are held and
+/// Only a cycle that is certain stands after one look at a running process: a healthy one has locks that are held and
 /// waited for, and stops its threads now and then. Of a thread alone one look is not enough: nobody else has to stand
 /// still for it to be wrong.
 tl::expected<Judged, ExitCode> judge(const WhyArguments& arguments, const Environment& environment) {

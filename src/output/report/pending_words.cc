@@ -81,12 +81,12 @@ std::string end_words(const ProcessDump& dump, const AsyncChain& chain) {
     case AsyncEnd::work:
       return "awaits " + (chain.work.empty() ? "a task's work" : escape_for_terminal(short_method(chain.work))) +
              on_thread(dump, chain);
-    case AsyncEnd::circle: {
+    case AsyncEnd::cycle: {
       const auto is_it = [&](const AsyncStep& s) { return s.box == chain.awaited.address; };
       const auto first = std::find_if(chain.steps.begin(), chain.steps.end(), is_it);
       return "awaits " +
              (first == chain.steps.end() ? "itself" : escape_for_terminal(short_method(first->method)) + " again") +
-             ", in a circle";
+             ", in a cycle";
     }
     case AsyncEnd::source:
       return "awaits " + source_words(chain.awaited.type);

@@ -103,7 +103,7 @@ void write_chain(const ExceptionText& text, std::string_view role, const Excepti
     }
     write_exception({text.out, text.dump, text.options, text.folder, indent}, as, e);
   }
-  if (exception.inner_are_cut) text.out.paint(Ink::warning, "    --- more inner exceptions, or a circle of them\n");
+  if (exception.inner_are_cut) text.out.paint(Ink::warning, "    --- more inner exceptions, or a cycle of them\n");
 }
 
 void write_abort(Painter& out, const RuntimeAbort& abort) {

@@ -39,7 +39,7 @@ void write_why_dot(Writer& out, const ProcessDump& dump, std::span<const Verdict
 [[nodiscard]] std::size_t threads_apart(const ProcessDump& dump);
 /// Threads that stand still in native code of the program's below managed code, in something that is not known.
 [[nodiscard]] std::size_t waits_not_known(const ProcessDump& dump);
-/// "DEADLOCK: 2 threads wait for each other in a circle".
+/// "DEADLOCK: 2 threads wait for each other in a cycle".
 [[nodiscard]] std::string verdict_words(const ProcessDump& dump, const Verdict& verdict);
 /// "deadlock": stable, for programs.
 [[nodiscard]] std::string_view verdict_name(VerdictKind kind);

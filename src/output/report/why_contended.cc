@@ -48,10 +48,10 @@ std::string nothing_words(const ProcessDump& dump, std::span<const Contention> c
     return knows_some ? "Nothing can be told of what is stuck: of some threads alone is known what they wait for."
                       : "Nothing can be told of what its threads wait for.";
   }
-  constexpr std::string_view kNoCircle =
-      "Nothing is stuck as far as can be seen: no thread waits for another in a circle";
-  if (contended.empty()) return fmt::format("{}, and none has held three others up for long.", kNoCircle);
-  return fmt::format("{}. But {} threads wait for {}.", kNoCircle, threads_that_wait(contended),
+  constexpr std::string_view kNoCycle =
+      "Nothing is stuck as far as can be seen: no thread waits for another in a cycle";
+  if (contended.empty()) return fmt::format("{}, and none has held three others up for long.", kNoCycle);
+  return fmt::format("{}. But {} threads wait for {}.", kNoCycle, threads_that_wait(contended),
                      contended.size() == 1 ? "one lock" : fmt::format("{} locks", contended.size()));
 }
 

@@ -11,15 +11,15 @@ namespace mixstack::report {
 
 // Graphviz takes a JSON string without \u escapes for its own; names are printable UTF-8 already.
 void write_why_dot(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts) {
-  std::set<ThreadId> in_circle, shown;
+  std::set<ThreadId> in_cycle, shown;
   for (const Verdict& v : verdicts)
     if (v.kind == VerdictKind::deadlock)
-      for (const VerdictStep& s : v.steps) in_circle.insert(s.thread);
+      for (const VerdictStep& s : v.steps) in_cycle.insert(s.thread);
   out << "digraph why {\n  rankdir=LR;\n  node [fontname=\"sans-serif\"];\n";
   const auto show = [&](ThreadId tid) {
     if (!shown.insert(tid).second) return;
     out << fmt::format("  t{} [shape=box, label={}{}];\n", tid, json_string(thread_words(dump, tid)),
-                       in_circle.contains(tid) ? ", color=red, penwidth=2" : "");
+                       in_cycle.contains(tid) ? ", color=red, penwidth=2" : "");
   };
   std::set<Address> objects;
   for (const ThreadDump& t : dump.threads) {

@@ -76,7 +76,7 @@ void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdic
       method.number("state", std::int64_t{m.state});
       method.close();
     });
-    verdict.number("circles", std::uint64_t{v.methods.empty() ? 0 : v.circles});
+    verdict.number("cycles", std::uint64_t{v.methods.empty() ? 0 : v.cycles});
     verdict.close();
   });
   json_array(json.key("threads"), dump.threads, "\n", [&](const ThreadDump& t) {

@@ -237,8 +237,8 @@ void write_pending_dot(Writer& out, const ProcessDump& dump) {
   for (const RuntimeSummary& runtime : dump.runtimes) {
     if (!runtime.pending) continue;
     for (const AsyncChain& chain : runtime.pending->chains) {
-      const bool is_circle = chain.end == AsyncEnd::circle;
-      if ((chain.waiter == 0 && !is_circle) || chain.steps.empty()) continue;
+      const bool is_cycle = chain.end == AsyncEnd::cycle;
+      if ((chain.waiter == 0 && !is_cycle) || chain.steps.empty()) continue;
       std::string from = chain.waiter == 0 ? std::string() : fmt::format("t{}", chain.waiter);
       bool is_known = false;  // the rest of it is shown already
       for (const AsyncStep& step : chain.steps) {
@@ -251,7 +251,7 @@ void write_pending_dot(Writer& out, const ProcessDump& dump) {
         from = to;
       }
       if (is_known) continue;
-      if (is_circle) {
+      if (is_cycle) {
         out << fmt::format("  {} -> m{:x} [label=\"awaits\", color=red, penwidth=2];\n", from, chain.awaited.address);
       } else if (chain.runner != 0) {
         out << fmt::format("  {} -> t{} [style=dashed];\n", from, chain.runner);

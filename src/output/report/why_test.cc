@@ -31,7 +31,7 @@ const std::vector<Verdict> kVerdicts{{VerdictKind::deadlock, true, {{1, 2}, {2, 
 TEST(Why, TheFirstLineIsTheAnswer) {
   const ProcessDump dump = deadlock();
   const std::string text = collect([&](Writer& out) { write_why_text(out, dump, kVerdicts, {}); });
-  EXPECT_TRUE(text.starts_with("DEADLOCK: 2 threads wait for each other in a circle\n")) << text;
+  EXPECT_TRUE(text.starts_with("DEADLOCK: 2 threads wait for each other in a cycle\n")) << text;
   EXPECT_NE(text.find("thread 1 \"one\" waits for the monitor of Bank.Account\" 0x1000, held by 2 \"t\\x1bwo\""),
             std::string::npos)
       << text;
@@ -65,7 +65,7 @@ TEST(Why, WhoStopsTheOthersWaitsForThem) {
 }
 
 /// A awaits B and B awaits A; thread 1 waits for A.
-std::pair<ProcessDump, Verdict> await_circle() {
+std::pair<ProcessDump, Verdict> await_cycle() {
   ProcessDump dump = deadlock();
   dump.threads.resize(1);
   dump.threads[0].wait->kind = WaitKind::task;
@@ -73,42 +73,42 @@ std::pair<ProcessDump, Verdict> await_circle() {
   AsyncChain& chain = dump.runtimes.emplace_back().pending.emplace().chains.emplace_back();
   chain.waiter = 1;
   chain.steps = {{"Bank.Orders.A()", 0x1000, 0}, {"Bank.Prices.B\x1b()", 0x2000, 1}};
-  chain.end = AsyncEnd::circle;
+  chain.end = AsyncEnd::cycle;
   chain.awaited.address = 0x1000;
-  return {std::move(dump), {VerdictKind::await_circle, true, {{1, 0}}, 1, chain.steps, 1}};
+  return {std::move(dump), {VerdictKind::await_cycle, true, {{1, 0}}, 1, chain.steps, 1}};
 }
 
 TEST(Why, MethodsThatAwaitEachOtherAreNamed) {
-  auto [dump, verdict] = await_circle();
+  auto [dump, verdict] = await_cycle();
   const auto text = [&, &dump = dump, &verdict = verdict] {
     return collect([&](Writer& out) { write_why_text(out, dump, {&verdict, 1}, {}); });
   };
   EXPECT_TRUE(
-      text().starts_with("DEADLOCK: 2 async methods await each other in a circle, 1 thread waits for it\n"
+      text().starts_with("DEADLOCK: 2 async methods await each other in a cycle, 1 thread waits for it\n"
                          "  Orders.A 0x1000 awaits Prices.B\\x1b (await 1)\n"
                          "  Prices.B\\x1b 0x2000 awaits Orders.A (await 2)\n"
                          "  thread 1 \"one\" waits for the async method Orders.A 0x1000\n"
-                         "      awaits: Orders.A > Prices.B\\x1b awaits Orders.A again, in a circle\n"))
+                         "      awaits: Orders.A > Prices.B\\x1b awaits Orders.A again, in a cycle\n"))
       << text();
-  verdict.circles = 12;
+  verdict.cycles = 12;
   verdict.is_certain = false;
   verdict.threads = 0;
-  EXPECT_TRUE(text().starts_with("POSSIBLE DEADLOCK: 2 async methods await each other in a circle, 12 such circles\n"))
+  EXPECT_TRUE(text().starts_with("POSSIBLE DEADLOCK: 2 async methods await each other in a cycle, 12 such cycles\n"))
       << text();
   verdict.methods.resize(1);
-  EXPECT_TRUE(text().starts_with("POSSIBLE DEADLOCK: the async method Orders.A awaits itself, 12 such circles\n"))
+  EXPECT_TRUE(text().starts_with("POSSIBLE DEADLOCK: the async method Orders.A awaits itself, 12 such cycles\n"))
       << text();
 }
 
 TEST(Why, MethodsThatAwaitEachOtherInJsonAndDot) {
-  auto [dump, verdict] = await_circle();
+  auto [dump, verdict] = await_cycle();
   const auto json = nlohmann::json::parse(collect([&, &dump = dump, &verdict = verdict](Writer& out) {
     write_why_json(out, dump, {&verdict, 1});
   }));
-  EXPECT_EQ(json["verdicts"][0]["kind"], "await_circle");
+  EXPECT_EQ(json["verdicts"][0]["kind"], "await_cycle");
   EXPECT_EQ(json["verdicts"][0]["methods"][1]["box"], "0x2000");
-  EXPECT_EQ(json["verdicts"][0]["circles"], 1);
-  EXPECT_EQ(json["pending"][0]["chains"][0]["end"], "circle");
+  EXPECT_EQ(json["verdicts"][0]["cycles"], 1);
+  EXPECT_EQ(json["pending"][0]["chains"][0]["end"], "cycle");
   const std::string dot = collect([&, &dump = dump, &verdict = verdict](Writer& out) {
     write_why_dot(out, dump, {&verdict, 1});
   });

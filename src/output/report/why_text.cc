@@ -46,12 +46,12 @@ std::string starved_words(const ProcessDump& dump, const Verdict& v) {
       pool.since_dequeue ? ", none taken for " + coarse_duration_words(*pool.since_dequeue) : std::string());
 }
 
-std::string await_circle_words(const Verdict& v) {
+std::string await_cycle_words(const Verdict& v) {
   std::string text = v.is_certain ? "DEADLOCK: " : "POSSIBLE DEADLOCK: ";
   text += v.methods.size() == 1
               ? fmt::format("the async method {} awaits itself", escape_for_terminal(short_method(v.methods[0].method)))
-              : fmt::format("{} async methods await each other in a circle", v.methods.size());
-  if (v.circles > 1) text += fmt::format(", {} such circles", v.circles);
+              : fmt::format("{} async methods await each other in a cycle", v.methods.size());
+  if (v.cycles > 1) text += fmt::format(", {} such cycles", v.cycles);
   if (v.threads != 0) text += fmt::format(", {} for it", counted(v.threads, "thread waits", "threads wait"));
   return text;
 }
@@ -76,13 +76,13 @@ std::string headline(const ProcessDump& dump, const Verdict& v) {
     case VerdictKind::deadlock: {
       std::string text = v.is_certain ? "DEADLOCK: " : "POSSIBLE DEADLOCK: ";
       text += v.steps.size() == 1 ? fmt::format("thread {} waits for itself", thread_words(dump, v.steps[0].thread))
-                                  : fmt::format("{} threads wait for each other in a circle", v.steps.size());
+                                  : fmt::format("{} threads wait for each other in a cycle", v.steps.size());
       const std::size_t behind = v.threads > v.steps.size() ? v.threads - v.steps.size() : 0;
       if (behind != 0) text += fmt::format(", {} more behind them", behind);
       return text;
     }
-    case VerdictKind::await_circle:
-      return await_circle_words(v);
+    case VerdictKind::await_cycle:
+      return await_cycle_words(v);
     case VerdictKind::starved_pool:
       return starved_words(dump, v);
     case VerdictKind::stuck_suspension:
@@ -311,8 +311,8 @@ std::string_view verdict_name(VerdictKind kind) {
   switch (kind) {
     case VerdictKind::deadlock:
       return "deadlock";
-    case VerdictKind::await_circle:
-      return "await_circle";
+    case VerdictKind::await_cycle:
+      return "await_cycle";
     case VerdictKind::starved_pool:
       return "starved_pool";
     case VerdictKind::stuck_suspension:

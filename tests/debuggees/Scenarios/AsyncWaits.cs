@@ -234,7 +234,7 @@ internal static class AsyncWaits
     }
 
     // Async methods each of which awaits what the next has been asked for, and the last the first.
-    private sealed class Circle
+    private sealed class Cycle
     {
         private readonly TaskCompletionSource _go = Keep(new TaskCompletionSource());
         private Task _orders = Task.CompletedTask, _prices = Task.CompletedTask, _stock = Task.CompletedTask;
@@ -259,34 +259,34 @@ internal static class AsyncWaits
         }
     }
 
-    [Scenario("await_circle")]
-    private static void AwaitCircle() => Scene.Actor("waiter", () =>
+    [Scenario("await_cycle")]
+    private static void AwaitCycle() => Scene.Actor("waiter", () =>
     {
-        Task outside = new Circle().Begin("");
+        Task outside = new Cycle().Begin("");
         Scene.InPlace();
         outside.Wait();
     });
 
-    [Scenario("await_circle_all")]
-    private static void AwaitCircleThroughAll() => AwaitCircleOf("all");
+    [Scenario("await_cycle_all")]
+    private static void AwaitCycleThroughAll() => AwaitCycleOf("all");
 
-    [Scenario("await_circle_run")]
-    private static void AwaitCircleThroughRun() => AwaitCircleOf("run");
+    [Scenario("await_cycle_run")]
+    private static void AwaitCycleThroughRun() => AwaitCycleOf("run");
 
-    [Scenario("await_circle_time")]
-    private static void AwaitCircleForATime() => AwaitCircleOf("time");
+    [Scenario("await_cycle_time")]
+    private static void AwaitCycleForATime() => AwaitCycleOf("time");
 
-    [Scenario("await_circle_itself")]
-    private static void AwaitCircleOfOne() => AwaitCircleOf("itself");
+    [Scenario("await_cycle_itself")]
+    private static void AwaitCycleOfOne() => AwaitCycleOf("itself");
 
     // None of these waits for ever: one of two is enough.
-    [Scenario("await_any_circle")]
-    private static void AwaitAny() => AwaitCircleOf("any");
+    [Scenario("await_any_cycle")]
+    private static void AwaitAny() => AwaitCycleOf("any");
 
     // No thread waits for them.
-    private static void AwaitCircleOf(string kind)
+    private static void AwaitCycleOf(string kind)
     {
-        Keep(new Circle().Begin(kind));
+        Keep(new Cycle().Begin(kind));
         Thread.Sleep(300);
     }
 

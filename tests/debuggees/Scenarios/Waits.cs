@@ -26,7 +26,7 @@ internal static partial class Waits
         public int Balance;
     }
 
-    // A circle of threads, each of which holds one lock and wants the next.
+    // A cycle of threads, each of which holds one lock and wants the next.
     private static void Ring<T>(int count, string wait, Func<T> make, Action<T, Action> inside, string name = "ring") where T : class
     {
         T[] locks = new T[count];
@@ -135,7 +135,7 @@ internal static partial class Waits
         Thread.Sleep(200);
     }
 
-    // Every kind of wait that is not a circle.
+    // Every kind of wait that is not a cycle.
     [Scenario("waits")]
     private static void All()
     {

@@ -1,4 +1,4 @@
-#include "features/why/await_circles.h"
+#include "features/why/await_cycles.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 AsyncChain chain(Address a = 0x1000, Address b = 0x2000) {
   AsyncChain chain;
   chain.steps = {{"Shop.Outer()", 0x3000, 0}, {"Shop.A()", a, 1}, {"Shop.B()", b, 0}};
-  chain.end = AsyncEnd::circle;
+  chain.end = AsyncEnd::cycle;
   chain.awaited.address = a;
   return chain;
 }
@@ -23,10 +23,10 @@ ProcessDump dump_of(std::vector<AsyncChain> chains) {
   return dump;
 }
 
-TEST(AwaitCircles, ItsMethodsAreTold) {
+TEST(AwaitCycles, ItsMethodsAreTold) {
   const auto verdicts = judge(dump_of({chain()}));
   ASSERT_EQ(verdicts.size(), 1u);
-  EXPECT_EQ(verdicts[0].kind, VerdictKind::await_circle);
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::await_cycle);
   EXPECT_TRUE(verdicts[0].is_certain);
   EXPECT_TRUE(verdicts[0].steps.empty());
   EXPECT_EQ(verdicts[0].threads, 0u);
@@ -35,7 +35,7 @@ TEST(AwaitCircles, ItsMethodsAreTold) {
   EXPECT_EQ(verdicts[0].methods[1].method, "Shop.B()");
 }
 
-TEST(AwaitCircles, OneIsToldOnceWithAllThatWaitForIt) {
+TEST(AwaitCycles, OneIsToldOnceWithAllThatWaitForIt) {
   AsyncChain first = chain(), second = chain();
   first.waiter = 7;
   // Entered at the other of the two.
@@ -51,7 +51,7 @@ TEST(AwaitCircles, OneIsToldOnceWithAllThatWaitForIt) {
   EXPECT_EQ(verdicts[1].threads, 0u);
 }
 
-TEST(AwaitCircles, WhatIsLikelyOrGivesUpIsPossible) {
+TEST(AwaitCycles, WhatIsLikelyOrGivesUpIsPossible) {
   AsyncChain likely = chain(), gives_up = chain();
   likely.proof = Proof::likely;
   gives_up.gives_up = true;
@@ -63,7 +63,7 @@ TEST(AwaitCircles, WhatIsLikelyOrGivesUpIsPossible) {
   EXPECT_TRUE(judge(dump_of({likely, chain()})).front().is_certain) << "proved on one of the ways to it";
 }
 
-TEST(AwaitCircles, ChainsThatEndElsewhereAreNone) {
+TEST(AwaitCycles, ChainsThatEndElsewhereAreNone) {
   AsyncChain cut = chain(), other = chain(), elsewhere = chain();
   cut.end = AsyncEnd::unknown;
   cut.is_cut = true;
@@ -72,7 +72,7 @@ TEST(AwaitCircles, ChainsThatEndElsewhereAreNone) {
   EXPECT_TRUE(judge(dump_of({cut, other, elsewhere})).empty());
 }
 
-TEST(AwaitCircles, WhatTheHeapTellsTakesThePlaceOfWhatWasTold) {
+TEST(AwaitCycles, WhatTheHeapTellsTakesThePlaceOfWhatWasTold) {
   const ProcessDump before = dump_of({chain()});
   std::vector<Verdict> verdicts = judge(before);
   verdicts.push_back({VerdictKind::deadlock, true, {{4, 5}, {5, 4}}, 2, {}, 1});
@@ -81,11 +81,11 @@ TEST(AwaitCircles, WhatTheHeapTellsTakesThePlaceOfWhatWasTold) {
   add_from_heap(dump_of({all}), verdicts);
   ASSERT_EQ(verdicts.size(), 2u);
   EXPECT_EQ(verdicts[0].kind, VerdictKind::deadlock);
-  EXPECT_EQ(verdicts[1].circles, 12u);
+  EXPECT_EQ(verdicts[1].cycles, 12u);
   EXPECT_EQ(verdicts[1].methods[0].box, 0x7000u);
 }
 
-TEST(AwaitCircles, TheyLastThoughObjectsMove) {
+TEST(AwaitCycles, TheyLastThoughObjectsMove) {
   const ProcessDump first = dump_of({chain()}), second = dump_of({chain(0x7000, 0x8000)});
   EXPECT_EQ(lasting(first, judge(first), second, judge(second), {}).size(), 1u);
   AsyncChain other = chain();

@@ -1,4 +1,4 @@
-#include "features/why/async_circles.h"
+#include "features/why/async_cycles.h"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ bool is_its_own_to_run(const PendingWork& pending, const AsyncChain& chain) {
 
 }  // namespace
 
-void add_async_circles(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
+void add_async_cycles(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
   for (const RuntimeSummary& runtime : dump.runtimes) {
     if (!runtime.pending) continue;
     for (const AsyncChain& chain : runtime.pending->chains) {

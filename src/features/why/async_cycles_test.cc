@@ -1,4 +1,4 @@
-#include "features/why/async_circles.h"
+#include "features/why/async_cycles.h"
 
 #include <gtest/gtest.h>
 
@@ -17,14 +17,14 @@ ProcessDump posted() {
   return dump;
 }
 
-std::vector<Verdict> circles(const ProcessDump& dump) {
+std::vector<Verdict> cycles(const ProcessDump& dump) {
   std::vector<Verdict> verdicts;
-  add_async_circles(dump, verdicts);
+  add_async_cycles(dump, verdicts);
   return verdicts;
 }
 
-TEST(AsyncCircles, WhatWasPostedToTheWaitingThread) {
-  const auto verdicts = circles(posted());
+TEST(AsyncCycles, WhatWasPostedToTheWaitingThread) {
+  const auto verdicts = cycles(posted());
   ASSERT_EQ(verdicts.size(), 1u);
   EXPECT_EQ(verdicts[0].kind, VerdictKind::deadlock);
   EXPECT_FALSE(verdicts[0].is_certain);
@@ -32,7 +32,7 @@ TEST(AsyncCircles, WhatWasPostedToTheWaitingThread) {
   EXPECT_EQ(verdicts[0].steps[0].thread, 4u);
 }
 
-TEST(AsyncCircles, WhatSomebodyElseMayRunIsNone) {
+TEST(AsyncCycles, WhatSomebodyElseMayRunIsNone) {
   for (int way = 0; way < 7; way++) {
     ProcessDump dump = posted();
     AsyncChain& chain = dump.runtimes.front().pending->chains.front();
@@ -43,11 +43,11 @@ TEST(AsyncCircles, WhatSomebodyElseMayRunIsNone) {
     if (way == 4) chain.proof = Proof::likely;
     if (way == 5) dump.runtimes.front().pending->pool->has_more = true;
     if (way == 6) chain.waiter = 0;
-    EXPECT_TRUE(circles(dump).empty()) << way;
+    EXPECT_TRUE(cycles(dump).empty()) << way;
   }
 }
 
-TEST(AsyncCircles, WhatItsOwnSchedulerIsToRun) {
+TEST(AsyncCycles, WhatItsOwnSchedulerIsToRun) {
   for (const bool has_begun : {false, true}) {
     ProcessDump dump = posted();
     AsyncChain& chain = dump.runtimes.front().pending->chains.front();
@@ -57,15 +57,15 @@ TEST(AsyncCircles, WhatItsOwnSchedulerIsToRun) {
       chain.steps.clear();
       chain.end = AsyncEnd::work;
     }
-    EXPECT_EQ(circles(dump).size(), 1u);
+    EXPECT_EQ(cycles(dump).size(), 1u);
     chain.runner = 5;
-    EXPECT_TRUE(circles(dump).empty());
+    EXPECT_TRUE(cycles(dump).empty());
   }
 }
 
-TEST(AsyncCircles, AThreadOfACircleIsToldOnce) {
+TEST(AsyncCycles, AThreadOfACycleIsToldOnce) {
   std::vector<Verdict> verdicts{{VerdictKind::deadlock, true, {{4, 5}, {5, 4}}, 2}};
-  add_async_circles(posted(), verdicts);
+  add_async_cycles(posted(), verdicts);
   EXPECT_EQ(verdicts.size(), 1u);
 }
 
