@@ -13,7 +13,7 @@ foreach(room fmt base_system helpers_fetch_protocol dotnet_bcl base_words base_a
              engine_images engine_unwind engine_walk engine_self_walk engine_symbols engine_dwarf engine_symbol_files process_kernel
              process_live process_core process_self process_debugger process_pack dotnet_gcinfo dotnet_contracts dotnet_code
              dotnet_names dotnet_heap dotnet_async dotnet_waits dotnet_dac dotnet_runtime session output_report
-             frontends_c)
+             process_perf features_record features_why frontends_c)
   if(TARGET mixstack_${room})
     get_target_property(type mixstack_${room} TYPE)
     if(type STREQUAL STATIC_LIBRARY)
@@ -22,6 +22,19 @@ foreach(room fmt base_system helpers_fetch_protocol dotnet_bcl base_words base_a
   endif()
 endforeach()
 list(APPEND rooms ${MIXSTACK_DEMANGLERS})
+# BPF is the command's: the library needs no libbpf, and samples threads that wait by stops.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(other_cpu x86_64)
+else()
+  set(other_cpu aarch64)
+endif()
+file(GLOB_RECURSE without_bpf CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/process/bpf/*.cc)
+list(FILTER without_bpf EXCLUDE REGEX "/libbpf/|/${other_cpu}/|_test\\.cc$")
+add_library(mixstack_without_bpf OBJECT EXCLUDE_FROM_ALL ${without_bpf})
+set_target_properties(mixstack_without_bpf PROPERTIES POSITION_INDEPENDENT_CODE ON)
+target_include_directories(mixstack_without_bpf PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(mixstack_without_bpf PRIVATE mixstack_warnings tl::expected)
+list(APPEND rooms $<TARGET_OBJECTS:mixstack_without_bpf>)
 # By their linkers' names, so that the exported targets hold no path of this machine.
 set(MIXSTACK_SYSTEM_LIBRARIES dw elf lzma z zstd lz4)
 

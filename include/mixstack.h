@@ -23,6 +23,7 @@ extern "C" {
 
 typedef struct mixstack_session mixstack_session;
 typedef struct mixstack_dump mixstack_dump;
+typedef struct mixstack_answer mixstack_answer;
 
 /* What each means: mixstack/result.h. */
 enum mixstack_error_code {
@@ -50,7 +51,8 @@ enum mixstack_error_code {
   MIXSTACK_CONTRACT_UNSUPPORTED = 21,
   MIXSTACK_FIELD_UNAVAILABLE = 22,
   MIXSTACK_INVALID_ARGUMENT = 23,
-  MIXSTACK_INTERNAL = 24
+  MIXSTACK_INTERNAL = 24,
+  MIXSTACK_CANCELLED = 25
 };
 
 /* What failed. */
@@ -94,6 +96,21 @@ typedef struct mixstack_options {
   int32_t explicit_frames;  /* not 0: the runtime's explicit Frames, too */
   uint32_t late_timeout_ms; /* 0: 2000; for the next thread that a busy machine did not let stop */
 } mixstack_options;
+
+typedef struct mixstack_why_options {
+  size_t size;
+  uint32_t sample_ms; /* how long a process in which nothing is stuck is sampled; 0: a second, if it runs */
+  int32_t no_samples; /* not 0: never */
+  int32_t data;       /* not 0: contents of the user's own data, too */
+  int32_t reserved;   /* 0 */
+} mixstack_why_options;
+
+/* The numbers of the command's exit codes. */
+enum mixstack_verdict {
+  MIXSTACK_NOTHING_STUCK = 0,
+  MIXSTACK_NOT_ALL_KNOWN = 7, /* nothing is known to be stuck, and not everything is known */
+  MIXSTACK_STUCK = 11
+};
 
 typedef struct mixstack_thread {
   size_t size;
@@ -167,6 +184,17 @@ MIXSTACK_API const char* mixstack_json(mixstack_dump* dump);
 
 /* What `mixstack dump` prints. */
 MIXSTACK_API const char* mixstack_text(mixstack_dump* dump);
+
+/* Why the process is stuck or slow: looks at it as often as it takes, up to some seconds. `options` may be NULL. The
+ * answer outlives the session. */
+MIXSTACK_API mixstack_answer* mixstack_why(mixstack_session* session, const mixstack_why_options* options,
+                                           mixstack_error* error);
+MIXSTACK_API void mixstack_free_answer(mixstack_answer* answer);
+/* mixstack_verdict; of NULL MIXSTACK_NOT_ALL_KNOWN. */
+MIXSTACK_API int mixstack_answer_verdict(const mixstack_answer* answer);
+/* The answer as one JSON document (docs/formats/why.schema.json), and as `mixstack why` prints it. */
+MIXSTACK_API const char* mixstack_answer_json(mixstack_answer* answer);
+MIXSTACK_API const char* mixstack_answer_text(mixstack_answer* answer);
 
 /* Both write at most `capacity` bytes with the 0 at the end, and answer the length of the whole text without it. */
 /* One frame as a line of a report, never empty: "Queue.Take(int)  (orders)", "libc.so.6+0x91f16". */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The C interface by ctypes: the stacks of a process.
+"""The C interface by ctypes: the stacks of a process, and whether it is stuck.
 
   mixstack_example.py PID          MIXSTACK_LIBRARY names the library; default: libmixstack.so.0 as the loader finds it
 """
@@ -34,6 +34,10 @@ def library():
             ("mixstack_close", None, [ctypes.c_void_p]),
             ("mixstack_take_dump", ctypes.c_void_p, [ctypes.c_void_p, ctypes.POINTER(Options), ctypes.POINTER(Error)]),
             ("mixstack_free_dump", None, [ctypes.c_void_p]),
+            ("mixstack_why", ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(Error)]),
+            ("mixstack_free_answer", None, [ctypes.c_void_p]),
+            ("mixstack_answer_verdict", ctypes.c_int, [ctypes.c_void_p]),
+            ("mixstack_answer_json", ctypes.c_char_p, [ctypes.c_void_p]),
             ("mixstack_thread_count", ctypes.c_size_t, [ctypes.c_void_p]),
             ("mixstack_get_thread", ctypes.c_int, [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Thread)]),
             ("mixstack_json", ctypes.c_char_p, [ctypes.c_void_p]),
@@ -66,8 +70,9 @@ def main():
     # On a machine with much to do a thread may need longer than the usual 20 ms to stop.
     options = Options(size=ctypes.sizeof(Options), stop_timeout_ms=5000)
     dump = lib.mixstack_take_dump(session, options, error) if session else None
+    answer = lib.mixstack_why(session, None, error) if dump else None
     lib.mixstack_close(session)
-    if not dump:
+    if not answer:
         words = ctypes.create_string_buffer(256)
         lib.mixstack_describe_error(error, words, len(words))
         sys.exit(f"{sys.argv[1]}: {words.value.decode()}")
@@ -79,6 +84,10 @@ def main():
     whole = json.loads(lib.mixstack_json(dump))
     print(f"{len(whole['threads'])} threads")
     lib.mixstack_free_dump(dump)
+    # The same session again: what it waits for, as `mixstack why --json` has it.
+    verdicts = [verdict["kind"] for verdict in json.loads(lib.mixstack_answer_json(answer))["verdicts"]]
+    print(f"why: {', '.join(verdicts) or 'nothing is stuck'} ({lib.mixstack_answer_verdict(answer)})")
+    lib.mixstack_free_answer(answer)
 
 
 if __name__ == "__main__":

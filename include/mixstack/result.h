@@ -37,6 +37,7 @@ enum class ErrorCode : std::uint16_t {
   field_unavailable,
   invalid_argument,
   internal,
+  cancelled,  ///< the caller wanted no more
 };
 
 /// A failure as plain integers: cheap, and signal-safe.

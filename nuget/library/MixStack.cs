@@ -29,6 +29,35 @@ public static class MixStack
         return Take(session, options, error, $"process {pid}");
     }
 
+    /// <summary>Why another process is stuck or slow: looks at it as often as it takes, up to some seconds; it runs on
+    /// between the looks. Needs the right to trace it.</summary>
+    /// <param name="pid">The process.</param>
+    /// <param name="sample">How long a process in which nothing is stuck is sampled; null: a second, if it runs; zero: never.</param>
+    /// <exception cref="MixStackException">What stood in the way.</exception>
+    public static WhyAnswer Why(int pid, TimeSpan? sample = null)
+    {
+        Native.Error error = Native.Error.Empty;
+        uint number = pid > 0 ? (uint)pid : throw new ArgumentOutOfRangeException(nameof(pid), pid, "not a pid");
+        nint session = Words(() => Native.OpenProcess(number, ref error));
+        if (session == 0) throw new MixStackException($"process {pid}", error);
+        Native.WhyOptions options = new()
+        {
+            Size = (nuint)Unsafe.SizeOf<Native.WhyOptions>(),
+            SampleMs = Milliseconds(sample),
+            NoSamples = sample == TimeSpan.Zero ? 1 : 0,
+        };
+        nint answer;
+        try
+        {
+            answer = Native.Why(session, ref options, ref error);
+        }
+        finally
+        {
+            Native.Close(session);
+        }
+        return answer != 0 ? WhyAnswer.Read(answer) : throw new MixStackException($"process {pid}", error);
+    }
+
     /// <summary>Our own stacks, those of all threads: a child process looks at us. Needs no rights.</summary>
     /// <exception cref="MixStackException">What stood in the way.</exception>
     public static ProcessDump DumpSelf(DumpOptions? options = null)

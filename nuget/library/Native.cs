@@ -48,6 +48,13 @@ internal static unsafe partial class Native
         public uint LateTimeoutMs;
     }
 
+    public struct WhyOptions
+    {
+        public nuint Size;
+        public uint SampleMs;
+        public int NoSamples, Data, Reserved;
+    }
+
     public struct Thread
     {
         public nuint Size;
@@ -79,6 +86,16 @@ internal static unsafe partial class Native
     public static partial void Close(nint session);
     [LibraryImport(Library, EntryPoint = "mixstack_take_dump")]
     public static partial nint TakeDump(nint session, ref Options options, ref Error error);
+    [LibraryImport(Library, EntryPoint = "mixstack_why")]
+    public static partial nint Why(nint session, ref WhyOptions options, ref Error error);
+    [LibraryImport(Library, EntryPoint = "mixstack_free_answer")]
+    public static partial void FreeAnswer(nint answer);
+    [LibraryImport(Library, EntryPoint = "mixstack_answer_verdict")]
+    public static partial int AnswerVerdict(nint answer);
+    [LibraryImport(Library, EntryPoint = "mixstack_answer_json")]
+    public static partial nint AnswerJson(nint answer);
+    [LibraryImport(Library, EntryPoint = "mixstack_answer_text")]
+    public static partial nint AnswerText(nint answer);
     [LibraryImport(Library, EntryPoint = "mixstack_free_dump")]
     public static partial void FreeDump(nint dump);
     [LibraryImport(Library, EntryPoint = "mixstack_thread_count")]

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "base/words/busy.h"
-#include "base/words/verdict.h"
+#include "mixstack/busy.h"
 #include "mixstack/dump.h"
+#include "mixstack/verdict.h"
 
 namespace mixstack::web_test {
 

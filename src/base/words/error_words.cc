@@ -45,6 +45,7 @@ constexpr Entry kEntries[] = {
     {ErrorCode::field_unavailable, "field_unavailable", "the runtime does not describe a needed field", Value::none},
     {ErrorCode::invalid_argument, "invalid_argument", "invalid argument", Value::number},
     {ErrorCode::internal, "internal", "a fault inside mixstack", Value::number},
+    {ErrorCode::cancelled, "cancelled", "the caller wanted no more", Value::number},
 };
 
 const Entry* entry(ErrorCode code) {

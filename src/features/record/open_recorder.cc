@@ -88,7 +88,7 @@ std::unique_ptr<SampleSource> open_waiting(SharedSession& session, const Recorde
 
 }  // namespace
 
-tl::expected<OpenedRecorder, NotOpened> open_recorder(std::unique_ptr<SharedSession> session, SharedRecording& shared,
+tl::expected<OpenedRecorder, NotOpened> open_recorder(std::shared_ptr<SharedSession> session, SharedRecording& shared,
                                                       const RecorderOptions& options) {
   OpenedRecorder opened;
   Sources sources;

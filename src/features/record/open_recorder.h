@@ -41,7 +41,7 @@ struct NotOpened {
 };
 
 /// Begins to record. Errors: permission_denied (nothing at all is allowed), those of the sources.
-[[nodiscard]] tl::expected<OpenedRecorder, NotOpened> open_recorder(std::unique_ptr<SharedSession> session,
+[[nodiscard]] tl::expected<OpenedRecorder, NotOpened> open_recorder(std::shared_ptr<SharedSession> session,
                                                                     SharedRecording& shared,
                                                                     const RecorderOptions& options);
 

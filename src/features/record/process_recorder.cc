@@ -18,7 +18,7 @@ bool is_passing(const Error& error) {
 
 }  // namespace
 
-ProcessRecorder::ProcessRecorder(std::unique_ptr<SharedSession> session,
+ProcessRecorder::ProcessRecorder(std::shared_ptr<SharedSession> session,
                                  std::vector<std::unique_ptr<SampleSource>> sources, SharedRecording& shared,
                                  const StackRecorder::Options& options)
     : session_(std::move(session)),

@@ -14,7 +14,7 @@ namespace mixstack::record {
 class ProcessRecorder {
  public:
   /// At most two sources.
-  ProcessRecorder(std::unique_ptr<SharedSession> session, std::vector<std::unique_ptr<SampleSource>> sources,
+  ProcessRecorder(std::shared_ptr<SharedSession> session, std::vector<std::unique_ptr<SampleSource>> sources,
                   SharedRecording& shared, const StackRecorder::Options& options);
   ~ProcessRecorder();
   ProcessRecorder(const ProcessRecorder&) = delete;
@@ -48,7 +48,7 @@ class ProcessRecorder {
   void note_account(std::uint32_t source);
   void walk_samples();
 
-  std::unique_ptr<SharedSession> session_;
+  std::shared_ptr<SharedSession> session_;
   std::vector<std::unique_ptr<SampleSource>> sources_;
   BatchQueue queue_;
   StackRecorder recorder_;

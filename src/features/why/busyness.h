@@ -5,8 +5,8 @@
 #include <map>
 #include <span>
 
-#include "base/words/busy.h"
 #include "base/words/recording.h"
+#include "mixstack/busy.h"
 
 namespace mixstack::why {
 

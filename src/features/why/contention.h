@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "base/words/contention.h"
+#include "mixstack/contention.h"
 #include "mixstack/dump.h"
 
 namespace mixstack::why {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "base/words/verdict.h"
 #include "mixstack/dump.h"
+#include "mixstack/verdict.h"
 
 namespace mixstack::why {
 

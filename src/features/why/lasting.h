@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "base/words/unmoved.h"
-#include "base/words/verdict.h"
 #include "mixstack/dump.h"
+#include "mixstack/unmoved.h"
+#include "mixstack/verdict.h"
 
 namespace mixstack::why {
 

@@ -19,9 +19,16 @@
 
 #include "mixstack/report.h"
 #include "mixstack/session.h"
+#include "mixstack/why.h"
+#include "output/report/why.h"
 
 struct mixstack_session {
-  std::unique_ptr<mixstack::Session> session;
+  mixstack::Why why;  ///< owns the session
+};
+
+struct mixstack_answer {
+  mixstack::WhyAnswer answer;
+  std::string json, text;
 };
 
 struct mixstack_dump {
@@ -64,6 +71,7 @@ static_assert(same(MIXSTACK_CONTRACT_UNSUPPORTED, ErrorCode::contract_unsupporte
 static_assert(same(MIXSTACK_FIELD_UNAVAILABLE, ErrorCode::field_unavailable));
 static_assert(same(MIXSTACK_INVALID_ARGUMENT, ErrorCode::invalid_argument));
 static_assert(same(MIXSTACK_INTERNAL, ErrorCode::internal));
+static_assert(same(MIXSTACK_CANCELLED, ErrorCode::cancelled));
 static_assert(same(MIXSTACK_NATIVE, mixstack::FrameKind::native));
 static_assert(same(MIXSTACK_MANAGED, mixstack::FrameKind::managed));
 static_assert(same(MIXSTACK_RUNTIME_FRAME, mixstack::FrameKind::runtime_frame));
@@ -83,6 +91,7 @@ static_assert(std::has_unique_object_representations_v<mixstack_error> &&
               std::has_unique_object_representations_v<mixstack_core_options> &&
               std::has_unique_object_representations_v<mixstack_self_options> &&
               std::has_unique_object_representations_v<mixstack_options> &&
+              std::has_unique_object_representations_v<mixstack_why_options> &&
               std::has_unique_object_representations_v<mixstack_thread> &&
               std::has_unique_object_representations_v<mixstack_frame>);
 
@@ -143,7 +152,7 @@ mixstack_session* adopt(mixstack::Result<std::unique_ptr<mixstack::Session>> ope
     set(error, opened.error());
     return nullptr;
   }
-  return new mixstack_session{std::move(*opened)};
+  return new mixstack_session{mixstack::Why(std::move(*opened))};
 }
 
 mixstack::CoreOptions core_options(const char* path, const mixstack_core_options& options) {
@@ -190,6 +199,18 @@ const char* kept(std::string& text, Write write) {
   return text.c_str();
 }
 
+mixstack::WhyOptions why_options(const mixstack_why_options& options) {
+  mixstack::WhyOptions out;
+  out.data = options.data != 0;
+  if (options.sample_ms != 0) out.sample = std::chrono::milliseconds(options.sample_ms);
+  if (options.no_samples != 0) out.sample = std::chrono::milliseconds(0);
+  return out;
+}
+
+mixstack::report::WhyExtras extras_of(const mixstack::WhyAnswer& answer) {
+  return {.busy = answer.busy ? &*answer.busy : nullptr, .contended = answer.contended};
+}
+
 }  // namespace
 
 extern "C" {
@@ -229,7 +250,7 @@ mixstack_dump* mixstack_take_dump(mixstack_session* session, const mixstack_opti
     return nullptr;
   }
   return guarded(error, [&]() -> mixstack_dump* {
-    auto dump = session->session->dump(dump_options(wanted));
+    auto dump = session->why.session().dump(dump_options(wanted));
     if (dump) return new mixstack_dump{std::move(*dump), {}, {}};
     set(error, dump.error());
     return nullptr;
@@ -288,6 +309,46 @@ const char* mixstack_json(mixstack_dump* dump) {
 const char* mixstack_text(mixstack_dump* dump) {
   if (dump == nullptr) return "";
   return kept(dump->text, [dump](const mixstack::ReportSink& sink) { mixstack::write_text(dump->dump, sink); });
+}
+
+mixstack_answer* mixstack_why(mixstack_session* session, const mixstack_why_options* options, mixstack_error* error) {
+  mixstack_why_options wanted;
+  if (session == nullptr || !read_options(options, wanted)) {
+    set(error, {ErrorCode::invalid_argument, 0, 0});
+    return nullptr;
+  }
+  return guarded(error, [&]() -> mixstack_answer* {
+    auto answer = session->why.ask(why_options(wanted));
+    if (answer) return new mixstack_answer{std::move(*answer), {}, {}};
+    set(error, answer.error());
+    return nullptr;
+  });
+}
+
+void mixstack_free_answer(mixstack_answer* answer) { delete answer; }
+
+int mixstack_answer_verdict(const mixstack_answer* answer) {
+  if (answer == nullptr) return MIXSTACK_NOT_ALL_KNOWN;
+  if (!answer->answer.verdicts.empty()) return MIXSTACK_STUCK;
+  return answer->answer.is_whole() ? MIXSTACK_NOTHING_STUCK : MIXSTACK_NOT_ALL_KNOWN;
+}
+
+const char* mixstack_answer_json(mixstack_answer* answer) {
+  if (answer == nullptr) return "";
+  return kept(answer->json, [answer](const mixstack::ReportSink& sink) {
+    mixstack::report::Writer out(sink);
+    mixstack::report::write_why_json(out, answer->answer.dump, answer->answer.verdicts, extras_of(answer->answer));
+    out.flush();
+  });
+}
+
+const char* mixstack_answer_text(mixstack_answer* answer) {
+  if (answer == nullptr) return "";
+  return kept(answer->text, [answer](const mixstack::ReportSink& sink) {
+    mixstack::report::Writer out(sink);
+    mixstack::report::write_why_text(out, answer->answer.dump, answer->answer.verdicts, {}, extras_of(answer->answer));
+    out.flush();
+  });
 }
 
 size_t mixstack_frame_text(const mixstack_dump* dump, size_t thread, size_t frame, char* out, size_t capacity) {

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -179,10 +180,10 @@ void announce_wait(const std::string& path, const Environment& environment) {
       .write(fmt::format("mixstack: waiting for a writer of {}\n", report::escape_for_terminal(path)));
 }
 
-tl::expected<Dumped, ExitCode> dump_core(const DumpArguments& arguments, const SymbolOptions& symbols,
-                                         const Environment& environment) {
+tl::expected<OpenedTarget, ExitCode> open_core(const DumpArguments& arguments, const SymbolOptions& symbols,
+                                               const Environment& environment) {
   CoreOptions options = arguments.core;
-  std::optional<process::StoredCore> stored;  // keeps a core out of the journal open
+  std::shared_ptr<process::StoredCore> stored;  // keeps a core out of the journal open
   if (!arguments.stored_core.empty()) {
     process::CoreStoreOptions store;
     store.search_path = environment.search_path;
@@ -191,21 +192,19 @@ tl::expected<Dumped, ExitCode> dump_core(const DumpArguments& arguments, const S
       FdOutput(environment.err).write(fmt::format("mixstack: {}: {}\n", found.error().subject, found.error().text));
       return tl::unexpected(exit_code_of_core(found.error().error));
     }
-    stored = std::move(*found);
+    stored = std::make_shared<process::StoredCore>(std::move(*found));
     options.path = stored->path;
   }
   options.symbols = symbols;
-  const auto complain = [&](const Error& error) {
-    FdOutput(environment.err).write("mixstack: " + report::core_problem_text(error, options.path));
-    return tl::unexpected(exit_code_of_core(error));
+  const auto complain = [&environment, stored, path = options.path](const Error& error) {
+    FdOutput(environment.err).write("mixstack: " + report::core_problem_text(error, path));
+    return exit_code_of_core(error);
   };
   announce_wait(options.path, environment);
   auto session = environment.open_core(options);
-  if (!session) return complain(session.error());
+  if (!session) return tl::unexpected(complain(session.error()));
   apply(arguments.runtime, **session);
-  auto dump = (*session)->dump(arguments.options);
-  if (!dump) return complain(dump.error());
-  return Dumped{std::move(*session), std::move(*dump)};
+  return OpenedTarget{std::move(*session), complain};
 }
 
 /// Nothing: the error is not one of BPF.
@@ -217,36 +216,43 @@ std::optional<ExitCode> complain_of_bpf(const Error& error, const Environment& e
   return error.code == ErrorCode::permission_denied ? ExitCode::permission : ExitCode::unsupported;
 }
 
-tl::expected<Dumped, ExitCode> dump_process(const DumpArguments& arguments, const SymbolOptions& symbols,
-                                            const Environment& environment) {
-  report::RefusalFacts facts = read_refusal_facts(arguments.pid);
+tl::expected<OpenedTarget, ExitCode> open_process(const DumpArguments& arguments, const SymbolOptions& symbols,
+                                                  const Environment& environment) {
+  const report::RefusalFacts facts = read_refusal_facts(arguments.pid);
   if (const auto problem = report::foreseen_problem(facts); problem != report::Problem::none)
     return tl::unexpected(complain(environment, problem, {}, facts));
-  const auto fail_with = [&](const Error& error) {
-    std::string comm = std::move(facts.comm);  // the process may have vanished since
-    facts = read_refusal_facts(arguments.pid);
-    if (facts.comm.empty()) facts.comm = std::move(comm);
-    facts.seccomp =
-        error.code == ErrorCode::permission_denied && filter_could_be_why(facts) && process::ptrace_is_filtered();
-    return tl::unexpected(complain(environment, report::problem_of(error, facts), error, facts));
+  // The name that it had, for a process that has vanished since.
+  const auto complain_of = [&environment, pid = arguments.pid, comm = facts.comm](const Error& error) {
+    report::RefusalFacts now = read_refusal_facts(pid);
+    if (now.comm.empty()) now.comm = comm;
+    now.seccomp =
+        error.code == ErrorCode::permission_denied && filter_could_be_why(now) && process::ptrace_is_filtered();
+    return complain(environment, report::problem_of(error, now), error, now);
   };
   auto session = (arguments.no_stop ? environment.open_unstopped : environment.open_process)(arguments.pid);
   if (!session && arguments.no_stop)
     if (const auto code = complain_of_bpf(session.error(), environment)) return tl::unexpected(*code);
-  if (!session) return fail_with(session.error());
+  if (!session) return tl::unexpected(complain_of(session.error()));
   apply(arguments.runtime, **session);
   (*session)->set_symbol_options(symbols);
-  auto dump = (*session)->dump(arguments.options);
-  if (!dump) return fail_with(dump.error());
-  return Dumped{std::move(*session), std::move(*dump)};
+  return OpenedTarget{std::move(*session), complain_of};
 }
 
 }  // namespace
 
+tl::expected<OpenedTarget, ExitCode> open_target(const DumpArguments& arguments, const SymbolOptions& symbols,
+                                                 const Environment& environment) {
+  const bool is_core = !arguments.core.path.empty() || !arguments.stored_core.empty();
+  return is_core ? open_core(arguments, symbols, environment) : open_process(arguments, symbols, environment);
+}
+
 tl::expected<Dumped, ExitCode> dump_target(const DumpArguments& arguments, const SymbolOptions& symbols,
                                            const Environment& environment) {
-  const bool is_core = !arguments.core.path.empty() || !arguments.stored_core.empty();
-  return is_core ? dump_core(arguments, symbols, environment) : dump_process(arguments, symbols, environment);
+  auto opened = open_target(arguments, symbols, environment);
+  if (!opened) return tl::unexpected(opened.error());
+  auto dump = opened->session->dump(arguments.options);
+  if (!dump) return tl::unexpected(opened->complain(dump.error()));
+  return Dumped{std::move(opened->session), std::move(*dump)};
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // `mixstack dump`.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <tl/expected.hpp>
 
@@ -13,12 +14,23 @@ namespace mixstack::cli {
 
 [[nodiscard]] ExitCode run_dump(const DumpArguments& arguments, const Environment& environment);
 
-/// A dump and its session, which later questions about the dump need.
+/// A process or core that is opened, and looked at as often as one likes.
+struct OpenedTarget {
+  std::unique_ptr<Session> session;
+  /// Says on standard error why a dump of it failed, and answers the exit code for that.
+  std::function<ExitCode(const Error&)> complain;
+};
+/// Opens the process or core of the arguments. Where that fails, the reason has been said.
+[[nodiscard]] tl::expected<OpenedTarget, ExitCode> open_target(const DumpArguments& arguments,
+                                                               const SymbolOptions& symbols,
+                                                               const Environment& environment);
+
+/// A session and its first dump. The session outlives what is asked about the dump.
 struct Dumped {
   std::unique_ptr<Session> session;
   ProcessDump dump;
 };
-/// Opens the chosen process or core and dumps it. A failure has been reported to the user already.
+/// Opens the process or core of the arguments and dumps it. Where that fails, the reason has been said.
 [[nodiscard]] tl::expected<Dumped, ExitCode> dump_target(const DumpArguments& arguments, const SymbolOptions& symbols,
                                                          const Environment& environment);
 

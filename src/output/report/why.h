@@ -5,11 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include "base/words/busy.h"
-#include "base/words/contention.h"
-#include "base/words/unmoved.h"
-#include "base/words/verdict.h"
+#include "mixstack/busy.h"
+#include "mixstack/contention.h"
 #include "mixstack/dump.h"
+#include "mixstack/unmoved.h"
+#include "mixstack/verdict.h"
 #include "output/report/options.h"
 #include "output/report/writer.h"
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include "base/words/busy.h"
-#include "base/words/unmoved.h"
-#include "base/words/verdict.h"
+#include "mixstack/busy.h"
 #include "mixstack/dump.h"
+#include "mixstack/unmoved.h"
+#include "mixstack/verdict.h"
 #include "output/report/json_fields.h"
 #include "output/report/style.h"
 

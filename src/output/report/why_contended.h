@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "base/words/contention.h"
+#include "mixstack/contention.h"
 #include "mixstack/dump.h"
 #include "output/report/style.h"
 #include "output/report/writer.h"

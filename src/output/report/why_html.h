@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "base/words/verdict.h"
 #include "mixstack/dump.h"
+#include "mixstack/verdict.h"
 #include "output/report/why.h"
 #include "output/report/writer.h"
 

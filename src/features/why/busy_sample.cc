@@ -1,4 +1,4 @@
-#include "frontends/cli/busy_sample.h"
+#include "features/why/busy_sample.h"
 
 #include <algorithm>
 #include <map>
@@ -8,15 +8,14 @@
 #include "features/record/open_recorder.h"
 #include "features/record/suspension_watch.h"
 #include "features/why/busyness.h"
-#include "frontends/cli/recorded_process.h"
-#include "frontends/cli/thread_cpu.h"
+#include "features/why/thread_clocks.h"
 #include "process/live/cpu_quota.h"
 #include "process/live/process_usage.h"
 
-namespace mixstack::cli {
+namespace mixstack::why {
 namespace {
 
-constexpr std::uint32_t kHertz = 499;  // in a second, enough for percentages with an error of some percent
+constexpr std::uint32_t kHertz = 499;  // of a second, a share is known to some percent
 
 struct Taking {
   record::KernelSymbols kernel;
@@ -24,35 +23,29 @@ struct Taking {
   record::OpenedRecorder opened;
 };
 
-Result<std::unique_ptr<Taking>> open(std::unique_ptr<Session> session, bool kernel) {
+Result<std::unique_ptr<Taking>> open(const std::shared_ptr<record::SharedSession>& session, bool kernel) {
   auto taking = std::make_unique<Taking>();
-  const TargetInfo& target = session->target().info();
+  const TargetInfo& target = session->session->target().info();
   record::RecorderOptions options;
   options.want = record::Want::cpu;
   options.hertz = kHertz;
   options.kernel = kernel;
   if (kernel) options.stacks.kernel = &taking->kernel;
-  const auto process = taking->shared.recording.process({.pid = target.pid, .comm = name_of(target.pid)});
+  const auto process = taking->shared.recording.process({.pid = target.pid, .comm = target.comm});
   options.stacks.process = process.value_or(0);
-  auto shared = std::make_unique<record::SharedSession>();
-  shared->session = std::move(session);
-  auto opened = record::open_recorder(std::move(shared), taking->shared, options);
+  auto opened = record::open_recorder(session, taking->shared, options);
   if (!opened) return fail(opened.error().error);
   taking->opened = std::move(*opened);
   return taking;
 }
 
-/// Records kernel frames if perf events allow them; otherwise opens the process again without them.
-Result<std::unique_ptr<Taking>> open(std::unique_ptr<Session> session, const Environment& environment) {
-  const std::uint32_t pid = session->target().info().pid;
-  auto with_kernel = open(std::move(session), true);
-  if (with_kernel && (*with_kernel)->opened.cpu_hertz != 0) return with_kernel;
-  auto again = environment.open_process(pid);
-  if (!again) return fail(again.error());
-  return open(std::move(*again), false);
+/// Frames of the kernel are shown where perf events are allowed to have them.
+Result<std::unique_ptr<Taking>> open(const std::shared_ptr<record::SharedSession>& session) {
+  if (auto with_kernel = open(session, true); with_kernel && (*with_kernel)->opened.cpu_hertz != 0) return with_kernel;
+  return open(session, false);
 }
 
-/// Maps TIDs of the target's PID namespace, which the runtime has, to ours.
+/// By our ids of threads; the runtime has those inside the target's pid namespace.
 std::map<std::uint32_t, double> by_our_ids(const std::map<ThreadId, double>& shares, const ProcessDump& dump) {
   std::map<std::uint32_t, double> ours;
   for (const auto& [ns_tid, share] : shares) {
@@ -74,9 +67,9 @@ void add_losses(const Taking& taking, Busyness& busy) {
 
 bool has_run_since(const ProcessDump& dump, std::chrono::steady_clock::time_point began) {
   constexpr std::chrono::milliseconds kLeast{10};
-  constexpr std::chrono::microseconds kByOurStop{20};  // per thread: our stop, and the return to its wait
+  constexpr std::chrono::microseconds kByOurStop{20};  // of each thread, with what it takes to go back to its wait
   std::this_thread::sleep_until(began + kLeast);
-  // A runnable thread that gets no processor uses no time: check the states first.
+  // Of one that others keep from the processors no time tells.
   const ThreadClocks clocks(dump.target.pid);
   const auto runs = [&](const ThreadDump& t) { return t.kernel_state == 'R' && clocks.is_runnable(t.tid); };
   if (std::any_of(dump.threads.begin(), dump.threads.end(), runs)) return true;
@@ -89,10 +82,10 @@ bool has_run_since(const ProcessDump& dump, std::chrono::steady_clock::time_poin
   return used > (std::chrono::steady_clock::now() - began) / 20;
 }
 
-Result<Busyness> sample_busyness(std::unique_ptr<Session> session, const ProcessDump& dump,
-                                 std::chrono::milliseconds time, const Environment& environment) {
+Result<Busyness> sample_busyness(const std::shared_ptr<record::SharedSession>& session, const ProcessDump& dump,
+                                 std::chrono::milliseconds time) {
   const std::uint32_t pid = dump.target.pid;
-  auto taking = open(std::move(session), environment);
+  auto taking = open(session);
   if (!taking) return fail(taking.error());
   record::ProcessRecorder& recorder = *(*taking)->opened.recorder;
   recorder.warm_up();
@@ -117,9 +110,9 @@ Result<Busyness> sample_busyness(std::unique_ptr<Session> session, const Process
   facts.cpu_hertz = (*taking)->opened.cpu_hertz;
   facts.wall_hertz = (*taking)->opened.wall_hertz;
   facts.source = recorder.source_words();
-  Busyness busy = why::busyness_of((*taking)->shared.recording, by_our_ids(shares, dump));
+  Busyness busy = busyness_of((*taking)->shared.recording, by_our_ids(shares, dump));
   if (cpu_before && cpu_after) busy.cpu_ns = static_cast<std::uint64_t>((*cpu_after - *cpu_before).count());
-  if (!cpu_after)  // the process has ended: estimate from the samples
+  if (!cpu_after)  // it has ended: what was seen of it
     busy.cpu_ns = busy.samples *
                   ((*taking)->shared.recording.period_ns(facts.cpu_hertz != 0 ? SampleClock::cpu : SampleClock::wall));
   busy.notes = (*taking)->opened.notes;
@@ -129,4 +122,4 @@ Result<Busyness> sample_busyness(std::unique_ptr<Session> session, const Process
   return busy;
 }
 
-}  // namespace mixstack::cli
+}  // namespace mixstack::why

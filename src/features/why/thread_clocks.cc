@@ -1,4 +1,4 @@
-#include "frontends/cli/thread_cpu.h"
+#include "features/why/thread_clocks.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 
 #include "base/system/scoped_fd.h"
 
-namespace mixstack::cli {
+namespace mixstack::why {
 
 namespace {
 
@@ -38,7 +38,7 @@ std::optional<std::chrono::nanoseconds> ThreadClocks::cpu(std::uint32_t tid) con
   return std::chrono::nanoseconds(cpu);
 }
 
-// "tid (name) state ..." (proc_pid_stat(5)): a name may hold parentheses.
+// "tid (name) state ..." (proc_pid_stat(5)): a name may have brackets.
 bool ThreadClocks::is_runnable(std::uint32_t tid) const {
   std::array<char, 256> buffer{};
   const std::string_view text = read_small(tasks_.get(), tid, "stat", buffer);
@@ -46,4 +46,4 @@ bool ThreadClocks::is_runnable(std::uint32_t tid) const {
   return name_end != std::string_view::npos && text.substr(name_end + 2).starts_with('R');
 }
 
-}  // namespace mixstack::cli
+}  // namespace mixstack::why

@@ -1,0 +1,78 @@
+// Why a process is stuck or slow: one session, looked at as often as an answer needs.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "mixstack/busy.h"
+#include "mixstack/contention.h"
+#include "mixstack/dump.h"
+#include "mixstack/result.h"
+#include "mixstack/session.h"
+#include "mixstack/unmoved.h"
+#include "mixstack/verdict.h"
+
+namespace mixstack {
+
+/// The steps of an answer, in the order in which they begin; `look` and `rest` may come several times.
+enum class WhyStep : std::uint8_t {
+  look,    ///< the process is stopped for the time of a copy, and what its threads wait for is read
+  rest,    ///< time passes: threads that hold others up must not run meanwhile
+  heap,    ///< the heap is searched for async methods; the process stands still
+  sample,  ///< stacks are sampled: nothing is stuck, and something runs
+};
+
+struct WhyOptions {
+  /// Contents of the user's own data are in the answer: variables of async methods, paths of requests, text of
+  /// commands.
+  bool data = false;
+  /// Called with the bytes that a search of the heap would read, before the process is stopped for it; false: it is not
+  /// searched. Null: no search.
+  std::function<bool(std::uint64_t bytes)> heap{};
+  /// How long a process in which nothing is stuck is sampled. Nothing: one second, if it runs. 0: never.
+  std::optional<std::chrono::milliseconds> sample{};
+  /// Called before each step, in the thread that asks; false ends the answer with `ErrorCode::cancelled`. Null: none.
+  std::function<bool(WhyStep step)> progress{};
+};
+
+struct WhyAnswer {
+  ProcessDump dump;                     ///< of the last look
+  std::vector<Verdict> verdicts{};      ///< most certain first; empty: nothing is stuck, as far as is known
+  std::vector<Contention> contended{};  ///< where there is no verdict: locks that several threads wait for
+  std::optional<Busyness> busy{};       ///< where nothing is stuck and something ran
+  Error not_sampled{};                  ///< why there is no `busy` though it was wanted; code none: it was not
+  std::chrono::steady_clock::time_point began{};  ///< of the last look
+
+  /// Whether all threads were seen, and what each of them waits for is known. If not, an answer without a verdict does
+  /// not say that nothing is stuck.
+  [[nodiscard]] bool is_whole() const;
+};
+
+/// Verdicts and waits that have not moved between two answers, and the time between their looks.
+[[nodiscard]] Unmoved unmoved(const WhyAnswer& before, const WhyAnswer& now);
+
+/// Asks one process or core. Owns its session, and opens no other. One thread at a time.
+class Why {
+ public:
+  explicit Why(std::unique_ptr<Session> session);
+  ~Why();
+  Why(Why&&) noexcept;
+  Why& operator=(Why&&) noexcept;
+
+  /// Looks once at a core, and at a process as often as it takes to believe what was found: once at a deadlock that is
+  /// certain, else twice, 0.2 to 2 s apart; up to eight times on a machine so busy that threads do not stop in time.
+  /// Between looks the process runs. Errors: those of Session::dump; cancelled.
+  [[nodiscard]] Result<WhyAnswer> ask(const WhyOptions& options);
+  /// The session of the answers, between two of them.
+  [[nodiscard]] Session& session();
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace mixstack

@@ -1,0 +1,23 @@
+// A process sampled for a moment: what it runs.
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "features/record/stack_recorder.h"
+#include "mixstack/busy.h"
+#include "mixstack/dump.h"
+
+namespace mixstack::why {
+
+/// Whether the threads of a dump have used processor time since it was taken, more than a stop costs them, or would.
+/// Waits until some milliseconds have passed since `began`, which is before the dump.
+[[nodiscard]] bool has_run_since(const ProcessDump& dump, std::chrono::steady_clock::time_point began);
+
+/// Samples for `time`, by perf events where they are allowed, else by stops. Of a process that ends meanwhile the
+/// answer is what was seen until then. `session` is the dump's; it is used until this returns. Errors: as
+/// `record::open_recorder`.
+[[nodiscard]] Result<Busyness> sample_busyness(const std::shared_ptr<record::SharedSession>& session,
+                                               const ProcessDump& dump, std::chrono::milliseconds time);
+
+}  // namespace mixstack::why
