@@ -413,6 +413,37 @@ TEST(CInterface, OptionsOfAnotherSizeAreRefused) {
   mixstack_close(session);
 }
 
+TEST(CInterface, WhyOfAProcessWithoutARuntime) {
+  const Sleeper sleeper;
+  ASSERT_TRUE(sleeper.is_asleep());
+  mixstack_error error = sized<mixstack_error>();
+  mixstack_session* session = mixstack_open_process(sleeper.pid(), &error);
+  ASSERT_NE(session, nullptr);
+  mixstack_why_options options = sized<mixstack_why_options>();
+  options.no_samples = 1;
+  mixstack_answer* first = mixstack_why(session, &options, &error);
+  ASSERT_NE(first, nullptr);
+  mixstack_answer* second = mixstack_why(session, &options, &error);
+  mixstack_close(session);  // answers outlive it
+  ASSERT_NE(second, nullptr);
+  EXPECT_EQ(mixstack_answer_verdict(second), MIXSTACK_NOT_ALL_KNOWN);
+  const auto json = nlohmann::json::parse(mixstack_answer_json(second));
+  EXPECT_TRUE(json.at("verdicts").empty());
+  EXPECT_STRNE(mixstack_answer_text(first), "");
+  mixstack_free_answer(first);
+  mixstack_free_answer(second);
+}
+
+TEST(CInterface, WhyOfNothing) {
+  mixstack_error error = sized<mixstack_error>();
+  EXPECT_EQ(mixstack_why(nullptr, nullptr, &error), nullptr);
+  EXPECT_EQ(error.code, MIXSTACK_INVALID_ARGUMENT);
+  EXPECT_EQ(mixstack_answer_verdict(nullptr), MIXSTACK_NOT_ALL_KNOWN);
+  EXPECT_STREQ(mixstack_answer_json(nullptr), "");
+  EXPECT_STREQ(mixstack_answer_text(nullptr), "");
+  mixstack_free_answer(nullptr);
+}
+
 TEST(CInterface, ADumpIsReadByManyThreads) {
   const Sleeper sleeper;
   mixstack_dump* dump = dump_of(sleeper.pid());
