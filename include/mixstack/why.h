@@ -11,6 +11,7 @@
 #include "mixstack/busy.h"
 #include "mixstack/contention.h"
 #include "mixstack/dump.h"
+#include "mixstack/report.h"
 #include "mixstack/result.h"
 #include "mixstack/session.h"
 #include "mixstack/unmoved.h"
@@ -54,6 +55,11 @@ struct WhyAnswer {
 
 /// Verdicts and waits that have not moved between two answers, and the time between their looks.
 [[nodiscard]] Unmoved unmoved(const WhyAnswer& before, const WhyAnswer& now);
+
+/// As `mixstack why` prints it.
+void write_text(const WhyAnswer& answer, const ReportSink& sink, const ReportOptions& options = {});
+/// One JSON document (docs/formats/why.schema.json).
+void write_json(const WhyAnswer& answer, const ReportSink& sink);
 
 /// Asks one process or core. Owns its session, and opens no other. One thread at a time.
 class Why {

@@ -16,6 +16,7 @@ CXX = """
 #include "mixstack/report.h"
 #include "mixstack/self_walk.h"
 #include "mixstack/session.h"
+#include "mixstack/why.h"
 using mixstack::fail;
 """
 # Names that a block may use without making them; a block that makes one hides it.

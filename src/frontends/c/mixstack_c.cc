@@ -20,7 +20,6 @@
 #include "mixstack/report.h"
 #include "mixstack/session.h"
 #include "mixstack/why.h"
-#include "output/report/why.h"
 
 struct mixstack_session {
   mixstack::Why why;  ///< owns the session
@@ -207,10 +206,6 @@ mixstack::WhyOptions why_options(const mixstack_why_options& options) {
   return out;
 }
 
-mixstack::report::WhyExtras extras_of(const mixstack::WhyAnswer& answer) {
-  return {.busy = answer.busy ? &*answer.busy : nullptr, .contended = answer.contended};
-}
-
 }  // namespace
 
 extern "C" {
@@ -335,20 +330,12 @@ int mixstack_answer_verdict(const mixstack_answer* answer) {
 
 const char* mixstack_answer_json(mixstack_answer* answer) {
   if (answer == nullptr) return "";
-  return kept(answer->json, [answer](const mixstack::ReportSink& sink) {
-    mixstack::report::Writer out(sink);
-    mixstack::report::write_why_json(out, answer->answer.dump, answer->answer.verdicts, extras_of(answer->answer));
-    out.flush();
-  });
+  return kept(answer->json, [answer](const mixstack::ReportSink& sink) { mixstack::write_json(answer->answer, sink); });
 }
 
 const char* mixstack_answer_text(mixstack_answer* answer) {
   if (answer == nullptr) return "";
-  return kept(answer->text, [answer](const mixstack::ReportSink& sink) {
-    mixstack::report::Writer out(sink);
-    mixstack::report::write_why_text(out, answer->answer.dump, answer->answer.verdicts, {}, extras_of(answer->answer));
-    out.flush();
-  });
+  return kept(answer->text, [answer](const mixstack::ReportSink& sink) { mixstack::write_text(answer->answer, sink); });
 }
 
 size_t mixstack_frame_text(const mixstack_dump* dump, size_t thread, size_t frame, char* out, size_t capacity) {
