@@ -5,7 +5,7 @@
 // read. If the expression needs a register at function entry, the call site in the caller's file gives it, but only if
 // that call is to this function, because after a tail call the arguments are another function's.
 // Bounds: kMaxBlockDepth, kMaxEntries and kMaxFunctions entries for one question, kMaxVariables, kMaxValue bytes,
-// kMaxCallers callers, kMaxTypeSteps entries of one type; expressions by expression.cc.
+// kMaxCallers callers; expressions by expression.cc.
 #include "engine/dwarf/dwarf_file.h"
 
 #include <dwarf.h>
@@ -28,7 +28,6 @@ constexpr std::size_t kMaxValue = 1 << 20;
 constexpr unsigned kMaxCallers = 8;             // through which arguments are followed
 constexpr std::size_t kMaxEntries = 1 << 18;    // read for one question: damaged siblings lead to entries twice
 constexpr std::size_t kMaxFunctions = 1 << 22;  // the same of functions
-constexpr unsigned kMaxTypeSteps = 256;         // typedefs, qualifiers, elements and dimensions of a type
 
 std::string name_of(Dwarf_Die& die) {
   const char* name = ::dwarf_diename(&die);
@@ -43,45 +42,7 @@ bool refer(Dwarf_Die& die, unsigned attribute, Dwarf_Die& out) {
 
 bool type_of(Dwarf_Die& variable, Dwarf_Die& type) { return refer(variable, DW_AT_type, type); }
 
-/// Entries that libdw looks through when it is asked for a size.
-bool is_followed(int tag) {
-  switch (tag) {
-    case DW_TAG_typedef:
-    case DW_TAG_const_type:
-    case DW_TAG_volatile_type:
-    case DW_TAG_restrict_type:
-    case DW_TAG_atomic_type:
-    case DW_TAG_immutable_type:
-    case DW_TAG_packed_type:
-    case DW_TAG_shared_type:
-    case DW_TAG_array_type:
-    case DW_TAG_subrange_type:
-      return true;
-    default:
-      return false;
-  }
-}
-
-/// Whether a type comes to an end in `left` entries. libdw has no such bound: from a damaged type that names itself it
-/// would never return.
-bool has_end(Dwarf_Die type, unsigned& left) {
-  for (; left > 0; left--) {
-    const int tag = ::dwarf_tag(&type);
-    if (!is_followed(tag)) return true;
-    Dwarf_Die child;
-    if (tag == DW_TAG_array_type && ::dwarf_child(&type, &child) == 0) {
-      do {
-        if (left == 0 || !has_end(child, --left)) return false;
-      } while (::dwarf_siblingof(&child, &child) == 0);
-    }
-    if (!type_of(type, type)) return true;
-  }
-  return false;
-}
-
 std::uint64_t size_of(Dwarf_Die type) {
-  unsigned left = kMaxTypeSteps;
-  if (!has_end(type, left)) return 0;
   Dwarf_Die peeled;
   if (::dwarf_peel_type(&type, &peeled) == 0) type = peeled;
   Dwarf_Word size = 0;
