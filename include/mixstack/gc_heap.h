@@ -26,6 +26,8 @@ struct HeapScan {
   std::uint64_t suspended = 0;        ///< async methods found that wait at an await
   std::uint64_t running = 0;          ///< those that run, or are about to
   bool has_more = false;              ///< there are more than are kept
+  bool has_fsharp_async = false;      ///< F#'s `async { }` has been used: its computations are none of those methods
+  std::uint64_t fsharp_results = 0;   ///< results of such that others want and that are not there yet
   std::chrono::nanoseconds pause{0};  ///< how long the process stood still for it; 0: a core
   std::uint32_t stops = 0;            ///< how often: a collection was under way at all but the last
   friend bool operator==(const HeapScan&, const HeapScan&) = default;

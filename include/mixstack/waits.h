@@ -71,6 +71,8 @@ struct ThreadWait {
   Proof proof = Proof::likely;
   WaitedObject object;
   std::vector<WaitedObject> others;   ///< of `all_tasks`, `any_task`, `wait_handles`: all that it waits for
+  std::uint32_t more_others = 0;      ///< tasks that it waits for besides those of `others`
+  std::string method;                 ///< of tasks: C# name of the async method whose task `object` is; empty: another
   std::vector<std::uint32_t> owners;  ///< threads that hold it, or run it; empty: nobody, or nobody can know
   bool owner_has_ended = false;       ///< of a monitor or lock: the thread that holds it is no more
   bool is_reading = false;            ///< of a reader-writer lock: wants to read

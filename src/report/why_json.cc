@@ -26,6 +26,8 @@ void write_wait_json(Writer& out, const ThreadWait& wait) {
     write_object(other, o);
     other.close();
   });
+  json.number("more_others", std::uint64_t{wait.more_others});
+  json.text_or_null("method", wait.method);
   json.boolean("owner_has_ended", wait.owner_has_ended);
   json.boolean("is_reading", wait.is_reading);
   json.number("waiters", std::uint64_t{wait.waiters});

@@ -47,6 +47,16 @@ TEST(AsyncCircles, WhatSomebodyElseMayRunIsNone) {
   }
 }
 
+TEST(AsyncCircles, WhoWaitsForAnyOfSeveralIsInNone) {
+  ProcessDump dump = posted();
+  ThreadDump& thread = dump.threads.emplace_back();
+  thread.tid = 4;
+  thread.wait.emplace().kind = WaitKind::any_task;
+  EXPECT_TRUE(circles(dump).empty());
+  thread.wait->kind = WaitKind::all_tasks;
+  EXPECT_EQ(circles(dump).size(), 1u);
+}
+
 TEST(AsyncCircles, WhatItsOwnSchedulerIsToRun) {
   for (const bool has_begun : {false, true}) {
     ProcessDump dump = posted();

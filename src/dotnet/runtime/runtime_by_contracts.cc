@@ -121,6 +121,7 @@ void RuntimeByContracts::begin_capture(const Capture& capture, const MemoryReade
   for (const ThreadCapture& t : capture.threads)
     if (t.captured && t.instant == 0) captured_.push_back(t.ns_tid);
   heap_.reset();
+  task_methods_.reset();
   callers_.reset();
   waits_.reset();
   objects_.reset();
@@ -288,7 +289,11 @@ std::vector<AddressRange> RuntimeByContracts::places_of_waits() {
 
 ThreadWait RuntimeByContracts::wait_of(const objects::WaitingThread& at) {
   objects::ThreadWaits* waits = thread_waits();
-  return waits == nullptr ? ThreadWait{} : waits->of(at);
+  if (waits == nullptr) return {};
+  ThreadWait wait = waits->of(at);
+  if (!task_methods_) task_methods_ = std::make_unique<objects::TaskMethods>(*objects_, *code_, *names_);
+  wait.method = task_methods_->of(wait);
+  return wait;
 }
 
 objects::EndsOfWork RuntimeByContracts::ends_of_work(std::span<const objects::WaitingThread> threads) {

@@ -14,6 +14,7 @@
 #include "dotnet/names/managed_symbols.h"
 #include "dotnet/runtime/managed_runtime.h"
 #include "dotnet/runtime/thread_index.h"
+#include "dotnet/waits/task_methods.h"
 #include "memory/cached_memory.h"
 
 namespace mixstack::dotnet {
@@ -144,6 +145,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   std::unique_ptr<objects::LoadedTypes> types_;
   std::unique_ptr<objects::ManagedObjects> objects_;
   std::unique_ptr<objects::ThreadWaits> waits_;
+  std::unique_ptr<objects::TaskMethods> task_methods_;
   std::unique_ptr<objects::AsyncCallers> callers_;
   std::unique_ptr<objects::HeapReader> heap_;
   ThreadNames names_of_threads_;
