@@ -26,6 +26,8 @@ struct HeapScan {
   std::uint64_t suspended = 0;        ///< async methods that wait at an await
   std::uint64_t running = 0;          ///< those that run, or are about to
   bool has_more = false;              ///< there are more than are kept
+  bool has_fsharp_async = false;      ///< F#'s `async { }` has been used: its computations are none of those methods
+  std::uint64_t fsharp_results = 0;   ///< awaited results of F# computations that are not there yet
   std::chrono::nanoseconds pause{0};  ///< how long the process was stopped for it; 0: a core
   std::uint32_t stops = 0;            ///< number of stops: at all but the last a collection was under way
   friend bool operator==(const HeapScan&, const HeapScan&) = default;

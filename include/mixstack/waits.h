@@ -90,7 +90,9 @@ struct ThreadWait {
   WaitKind kind = WaitKind::none;
   Proof proof = Proof::likely;
   WaitedObject object;
-  std::vector<WaitedObject> others;       ///< for `all_tasks`, `any_task`, `wait_handles`: all objects waited for
+  std::vector<WaitedObject> others;  ///< for `all_tasks`, `any_task`, `wait_handles`: all objects waited for
+  std::uint32_t more_others = 0;     ///< tasks that it waits for besides those of `others`
+  std::string method;  ///< for tasks: C# name of the async method whose task `object` is; empty: not of one
   std::vector<std::uint32_t> owners;      ///< threads that hold it or run it; empty: none, or not known
   std::vector<OtherProcess> processes{};  ///< processes that must act before the wait ends: all of them, or none
   bool owner_has_ended = false;           ///< for a monitor or lock: its owner has ended

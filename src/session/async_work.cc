@@ -26,7 +26,7 @@ struct Asked {
 };
 
 Asked ask(ProcessDump& dump, const Capture& capture, const dotnet::ManagedRuntime& runtime, const WaitFrames& frames) {
-  constexpr std::size_t kMostTasks = 64;  // of one thread
+  constexpr std::size_t kMostTasks = 1 << 14;  // of all threads
   std::unordered_set<ThreadId> captured;
   for (const ThreadCapture& t : capture.threads)
     if (t.captured && t.instant == 0) captured.insert(t.tid);
@@ -42,7 +42,7 @@ Asked ask(ProcessDump& dump, const Capture& capture, const dotnet::ManagedRuntim
     asked.threads.push_back({runtime.thread(t.ns_tid), &t.registers, asked.frames[i]});
     if (!t.wait || !waits_for_tasks(*t.wait)) continue;
     if (t.wait->others.empty()) asked.tasks.push_back({t.ns_tid, t.wait->object.address});
-    for (std::size_t o = 0; o < std::min(t.wait->others.size(), kMostTasks); o++)
+    for (std::size_t o = 0; o < t.wait->others.size() && asked.tasks.size() < kMostTasks; o++)
       asked.tasks.push_back({t.ns_tid, t.wait->others[o].address});
   }
   return asked;
@@ -70,7 +70,7 @@ void add_owners(const Asked& asked, const PendingWork& pending) {
     if (chain.waiter == 0 || chain.runner == 0 || chain.proof == Proof::likely || chain.gives_up) continue;
     const auto is_it = [&](const ThreadDump* t) { return t->tid == chain.waiter; };
     const auto at = std::find_if(asked.dumps.begin(), asked.dumps.end(), is_it);
-    if (at == asked.dumps.end()) continue;
+    if (at == asked.dumps.end() || facts_of((*at)->wait->kind).is_for_any) continue;
     auto& owners = (*at)->wait->owners;
     if (std::find(owners.begin(), owners.end(), chain.runner) == owners.end()) owners.push_back(chain.runner);
   }

@@ -61,6 +61,14 @@ class FakeHeap : public DotnetMemory {
     memory.put_u32(at + kFlags, kWaiting);
     return at;
   }
+  /// A task that stands for `source` (ValueTask.AsTask), which goes on with it.
+  Address as_task(Address source) {
+    const Address at = object(source_task, 32);
+    memory.put_u32(at + kFlags, kWaiting);
+    memory.put_u64(at + kSource, source);
+    memory.put_u64(source + 8, at);
+    return at;
+  }
   /// A task that ends with `lower`, or by time (Task.WaitAsync).
   Address limited(Address lower) {
     const Address at = object(cancellation, 32);
@@ -77,7 +85,8 @@ class FakeHeap : public DotnetMemory {
   Address pool_scheduler = 0, own_scheduler = 0;  ///< types of task schedulers
   Address timer = 0, for_each = 0;                ///< what workers of Parallel.ForEachAsync share
   static constexpr std::uint32_t kNotified = 8, kCallbacks = 16, kSourceTask = 8;
-  static constexpr std::uint32_t kLimited = 32;
+  Address source_task = 0, value_source = 0;  ///< ValueTask.AsTask's, and a source of values
+  static constexpr std::uint32_t kLimited = 32, kSource = 32;
   Address get_box = 0, load_box = 0;                     ///< types of boxes
   Address imitation = 0;                                 ///< a box's name in another assembly
   Address type_entries = 0;                              ///< of the program's table of instances: entries of 16 bytes
@@ -183,6 +192,9 @@ class FakeHeap : public DotnetMemory {
     b.type_with_fields("System.Runtime.CompilerServices", "RuntimeAsyncTaskContinuation", 16, 2);
     b.type_with_fields("", "ValueTaskSourceContinuation", 18, 2);
     b.type_with_fields("System.Runtime.CompilerServices", "AsyncDispatcherInfo", 19, 2);
+    b.type_with_fields("System.Threading.Tasks", "ValueTask", 23, 2);
+    b.type_with_fields("", "ValueTaskSourceAsTask", 23, 2);
+    b.type_with_fields("Shop", "Source", 24, 2);
     for (const char* field : {"m_action",
                               "m_continuationObject",
                               "m_stateFlags",
@@ -204,7 +216,8 @@ class FakeHeap : public DotnetMemory {
                               "Next",
                               "NextContinuation",
                               "CurrentTask",
-                              "t_current"})
+                              "t_current",
+                              "_source"})
       b.field(field, blob);
     b.method_def("Await", bytes_of({0x00, 0, 0x01}), 0x16, 1, 0x2000);
     b.nested(5, 4);
@@ -213,6 +226,7 @@ class FakeHeap : public DotnetMemory {
     b.nested(19, 18);
     b.nested(20, 7);
     b.nested(22, 7);
+    b.nested(25, 24);
     return b.build();
   }
 
@@ -240,6 +254,8 @@ class FakeHeap : public DotnetMemory {
     constexpr std::uint32_t kThreadStatic = 0x03000000, kValue = 0x40000;
     dispatcher = type(core, 23, object_type, 16 + 24, kValue, 3,
                       {{19, 0, 24}, {20, 8, 18}, {21, 16, 18}, {22 | kThreadStatic, 0, 24}});
+    source_task = type(core, 25, task, 16 + 32, 0, 5, {{23, kSource - 8, 18}});
+    value_source = type(core, 26, object_type, 16 + 16, 0, 0, {});
     array = type(core, 2, object_type, 24, 0x80080008, 0, {});
     const Address map = core + layouts.module.type_def_to_method_table_map.offset, table = place(0x100);
     memory.put_u32(map + layouts.module_lookup_map.count.offset, 24);

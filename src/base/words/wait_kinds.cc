@@ -30,7 +30,7 @@ constexpr WaitKindFacts kKinds[] = {
      .is_for_an_end = true},
     {.kind = Kind::any_task,
      .name = "any_task",
-     .phrase = "any of several tasks,",
+     .phrase = "any of several tasks, one of them",
      .is_of_tasks = true,
      .is_for_any = true},
     {.kind = Kind::countdown, .name = "countdown", .phrase = "the countdown"},

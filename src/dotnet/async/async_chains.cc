@@ -16,15 +16,16 @@ constexpr std::int32_t kRunning = -1;  // of a state machine that has begun
 /// A timer's time that says "never" (Timeout.UnsignedInfinite in src/System/Threading/Timer.cs).
 constexpr std::uint32_t kNever = 0xffffffff;
 
-/// What tasks of the core library are, by their types' names. (A promise that is none of these is a completion source.)
+/// What tasks of the core library are, by their types' names.
 struct KnownTask {
   std::string_view part;
   AsyncEnd end;
 };
 constexpr KnownTask kKnown[] = {
-    {bcl::kDelay, AsyncEnd::delay},       {bcl::kWhenAll, AsyncEnd::all_tasks},
-    {bcl::kWhenAny, AsyncEnd::any_task},  {bcl::kWhenAnyOfTwo, AsyncEnd::any_task},
-    {bcl::kOnInvoke, AsyncEnd::any_task}, {bcl::kSemaphoreTask, AsyncEnd::semaphore},
+    {bcl::kDelay, AsyncEnd::delay},           {bcl::kWhenAll, AsyncEnd::all_tasks},
+    {bcl::kWhenAny, AsyncEnd::any_task},      {bcl::kWhenAnyOfTwo, AsyncEnd::any_task},
+    {bcl::kOnInvoke, AsyncEnd::any_task},     {bcl::kSemaphoreTask, AsyncEnd::semaphore},
+    {bcl::kOnCountdown, AsyncEnd::all_tasks},
 };
 
 }  // namespace
@@ -40,6 +41,8 @@ std::optional<std::chrono::milliseconds> AsyncChains::due(Address timer) {
 /// A continuation names its task in the first field. In the second does Task.CancellationPromise, which is made only
 /// where there is a time-out or a token that may be cancelled (Task.WaitAsync in src/System/Threading/Tasks/Task.cs).
 AsyncChains::Behind AsyncChains::behind(Address task) {
+  if (!machines_.is_task(task)) return {};
+  if (const Address source = machines_.source_behind(task); source != 0) return {source, false};
   for (const std::string_view field : {bcl::ContinuationTask::kAntecedent, bcl::CancellationPromise::kTask}) {
     const Address other = objects_.reference(task, field).value_or(0);
     if (other != 0 && other != task && machines_.is_task(other))
@@ -53,6 +56,14 @@ bool AsyncChains::joins_others(Address task) {
   return machines_.ends_with_workers(task) ||
          std::any_of(bcl::kJoining.begin(), bcl::kJoining.end(),
                      [&](std::string_view name) { return objects_.types().is_core(type, name); });
+}
+
+/// A task that runs nothing: of no class of its own, as those are that a TaskCompletionSource makes, or one that ends
+/// with tasks which it does not name. Others are told by their classes.
+bool AsyncChains::is_promise(Address task) {
+  const TypeFacts* type = objects_.types().at(objects_.type_of(task));
+  const bool is_plain = type != nullptr && (type->name == bcl::Task::kType || type->name == bcl::kTaskOfValue);
+  return is_plain || joins_others(task);
 }
 
 void AsyncChains::end_at(Address object, AsyncChain& chain) {
@@ -82,7 +93,7 @@ void AsyncChains::end_at(Address object, AsyncChain& chain) {
   }
   if (chain.end != AsyncEnd::unknown) return;
   const Address action = objects_.reference(object, bcl::Task::kAction).value_or(0);
-  chain.end = action == 0 ? AsyncEnd::promise : AsyncEnd::work;
+  chain.end = action != 0 ? AsyncEnd::work : is_promise(object) ? AsyncEnd::promise : AsyncEnd::source;
   if (action != 0 && delegates_.is_delegate(action)) chain.work = delegates_.method(action);
   if (chain.end == AsyncEnd::promise) find_place(chain);
 }

@@ -28,7 +28,7 @@ class AsyncChains {
   [[nodiscard]] std::vector<Address> way_up(Address object);
   /// Time until a timer goes off, from the capture on.
   [[nodiscard]] std::optional<std::chrono::milliseconds> due(Address timer);
-  /// The task that another one waits for and does nothing but that.
+  /// The task, or source of a value, that a task waits for and does nothing but that.
   struct Behind {
     Address task = 0;       ///< 0: none
     bool gives_up = false;  ///< it ends without that task, too: by time or a CancellationToken (Task.WaitAsync)
@@ -43,6 +43,7 @@ class AsyncChains {
 
  private:
   void close(std::size_t step, AsyncChain& chain);
+  [[nodiscard]] bool is_promise(Address task);
   bool add_suspended(Address task, AsyncChain& chain);
   void end_at(Address object, AsyncChain& chain);
   void find_place(AsyncChain& chain);

@@ -64,6 +64,25 @@ TEST_F(AsyncChainsTest, WhatHasATimeOutGivesUp) {
   EXPECT_EQ(chain.proof, Proof::proved);
 }
 
+TEST_F(AsyncChainsTest, ATaskMayStandForASourceOfAValue) {
+  const Address upper = heap_.box(heap_.get_box), source = heap_.object(heap_.value_source, 16);
+  const Address task = heap_.as_task(source);
+  heap_.await(upper, task);
+  const AsyncChain chain = below(upper);
+  EXPECT_EQ(chain.steps.size(), 1u);
+  EXPECT_EQ(chain.end, AsyncEnd::source);
+  EXPECT_EQ(chain.awaited.address, source);
+  EXPECT_EQ(chain.awaited.type, "Shop.Source");
+  EXPECT_EQ(chain.proof, Proof::proved);
+  EXPECT_EQ(way_up(source), (std::vector<Address>{source, task, upper}));
+  heap_.memory.put_u64(task + FakeHeap::kSource, 0);
+  const AsyncChain cut = below(upper);
+  EXPECT_EQ(cut.end, AsyncEnd::source) << "it is of a class of its own";
+  EXPECT_EQ(cut.awaited.address, task);
+  heap_.memory.put_u64(task + FakeHeap::kSource, heap_.box(heap_.load_box));
+  EXPECT_EQ(below(upper).steps.size(), 2u) << "a method that is used again may be the source";
+}
+
 TEST_F(AsyncChainsTest, TasksThatEndWithOthers) {
   StateMachines machines(objects_, delegates_);
   AsyncChains chains(objects_, delegates_, machines, std::nullopt);

@@ -1,5 +1,8 @@
 #include "dotnet/async/async_values.h"
 
+#include <map>
+#include <string>
+
 #include "dotnet/names/bounded_text.h"
 
 namespace mixstack::dotnet::objects {
@@ -26,6 +29,13 @@ void add_fields(ManagedObjects& objects, Values& values, const StructPlace& in, 
   }
 }
 
+/// Blocks of a method may have locals of one name: which of them is in scope the field does not tell.
+void tell_apart(std::vector<ProgramValue>& variables) {
+  std::map<std::string, unsigned> seen;
+  for (ProgramValue& v : variables)
+    if (const unsigned nth = ++seen[v.name]; nth > 1) v.name += "#" + std::to_string(nth);
+}
+
 }  // namespace
 
 std::string_view variable_of_field(std::string_view field) {
@@ -40,6 +50,7 @@ std::vector<ProgramValue> async_values(ManagedObjects& objects, Values& values, 
                                        std::size_t most) {
   std::vector<ProgramValue> out;
   add_fields(objects, values, machine, false, most, out);
+  tell_apart(out);
   return out;
 }
 

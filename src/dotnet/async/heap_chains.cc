@@ -49,7 +49,7 @@ void HeapChains::leave_out(std::span<const AsyncChain> told) {
       told_boxes_.insert(step.box);
       methods += step.method + '\n';
     }
-    if (!methods.empty()) told_methods_[methods]++;
+    if (!methods.empty()) told_methods_[methods] += chain.count;
     if (chain.waiter != 0 && !chain.is_cut && chain.awaited.address != 0)
       told_ends_.emplace(chain.awaited.address, chain);
   }
@@ -132,6 +132,7 @@ void HeapChains::find_below(std::uint32_t index) {
   Address at = links.awaited =
       box.is_runtime_async ? machines_.awaited_by(box.address) : machines_.awaited_by(box.machine, box.address);
   for (unsigned hops = 0; at != 0 && at != box.address && hops < kMostHops; hops++) {
+    links.end = at;
     links.below = index_of(at);
     if (links.below != kNone || machines_.is_async(at) || !machines_.is_task(at) || machines_.is_completed(at)) break;
     const AsyncChains::Behind behind = chains_.behind(at);
@@ -288,11 +289,11 @@ const AsyncChain* HeapChains::told_above(const Path& path) const {
 }
 
 bool HeapChains::is_told(const Path& path) {
-  for (const std::uint32_t i : path)
-    if (told_boxes_.contains(boxes_[i].address)) return true;
-  if (told_methods_.empty() || !links_[path.front()].has_waiter) return false;
+  const bool is_by_box = std::any_of(path.begin(), path.end(),
+                                     [this](std::uint32_t i) { return told_boxes_.contains(boxes_[i].address); });
+  if (told_methods_.empty() || !links_[path.front()].has_waiter) return is_by_box;
   const auto it = told_methods_.find(methods_of(path));
-  if (it == told_methods_.end() || it->second == 0) return false;
+  if (it == told_methods_.end() || it->second == 0) return is_by_box;
   it->second--;
   return true;
 }
@@ -310,6 +311,9 @@ std::string HeapChains::key_of(const Path& path, const PathEnd& end) {
   const FoundBox& last = boxes_[path.back()];
   const Address awaited = links_[path.back()].awaited;
   append(key, awaited == 0 ? 0 : objects_.type_of(awaited));
+  // What a task stands for tells the reads of a channel from those of a socket.
+  const Address last_end = links_[path.back()].end;
+  append(key, last_end == 0 ? 0 : objects_.type_of(last_end));
   append(key, end.cycle_from);
   append(key, (end.is_cut ? 1u : 0u) | (is_proved ? 2u : 0u) | (queued_.contains(last.address) ? 4u : 0u) |
                   (queued_.contains(awaited) ? 8u : 0u) | (awaited != 0 && machines_.is_completed(awaited) ? 16u : 0u));

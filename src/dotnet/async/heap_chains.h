@@ -44,6 +44,7 @@ class HeapChains {
     std::uint32_t above = kNone;  ///< whose method goes on when this one has ended
     std::uint32_t below = kNone;  ///< whose end this one awaits
     Address awaited = 0;          ///< 0: nothing that is known
+    Address end = 0;              ///< behind tasks that only stand for others; 0: nothing that is known
     Address joined = 0;           ///< of promises on the way up the last that a told chain ends in; 0: none
     bool has_waiter = false;      ///< a thread waits for it
     bool gives_up = false;        ///< what it awaits ends by itself some time

@@ -57,6 +57,27 @@ TEST_F(HeapChainsTest, EqualChainsAreToldOnce) {
   EXPECT_EQ(found_.scan.suspended, 7U);
 }
 
+TEST_F(HeapChainsTest, WhatTasksStandForTellsChainsApart) {
+  for (const Address type : {heap_.value_source, heap_.value_source, heap_.continuation})
+    heap_.await(heap_.box(heap_.get_box), heap_.as_task(heap_.object(type, 32)));
+  EXPECT_EQ(chains(), (std::vector<std::string>{"2 x Get source", "1 x Get source"}));
+}
+
+TEST_F(HeapChainsTest, ThreadsThatWaitForManyAreToldWithTheirNumber) {
+  AsyncChain told;
+  for (int i = 0; i < 5; i++) {
+    const Address upper = chain();
+    if (i < 4) heap_.memory.put_u64(upper + FakeHeap::kContinuation, heap_.object(heap_.event, 8));
+  }
+  EXPECT_EQ(chains(), (std::vector<std::string>{"5 x Get > Load promise"}));
+  told = found_.chains[0];
+  told.waiter = 12;
+  told.count = 4;
+  EXPECT_EQ(chains({told}), (std::vector<std::string>{"1 x Get > Load promise"}));
+  told.count = 3;
+  EXPECT_EQ(chains({told}), (std::vector<std::string>{"2 x Get > Load promise"}));
+}
+
 TEST_F(HeapChainsTest, SeveralThatAwaitOneAreAChainEach) {
   const Address shared = heap_.box(heap_.load_box);
   for (int i = 0; i < 4; i++) {

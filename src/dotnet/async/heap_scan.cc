@@ -25,9 +25,34 @@ constexpr unsigned kMostTables = 8;
 
 }  // namespace
 
+/// False: the type is none of F#'s async.
+bool HeapScanner::add_of_fsharp(const TypeFacts& type) {
+  if (type.assembly != bcl::kFSharpCore) return false;
+  has_fsharp_async_ |= type.name == bcl::kFSharpActivation;
+  if (type.name != bcl::FSharpResult::kType) return false;
+  if (!result_) {
+    std::uint32_t at[3] = {};
+    const std::string_view names[] = {bcl::FSharpResult::kResult, bcl::FSharpResult::kIsClosed,
+                                      bcl::FSharpResult::kRoot};
+    for (std::size_t i = 0; i < std::size(names); i++) {
+      const auto field = objects_.types().field(type.method_table, names[i]);
+      if (!field || field->is_static) return true;
+      at[i] = objects_.memory().pointer_size() + field->offset;
+    }
+    result_ = {at[0], at[1], at[2]};
+  }
+  BoxType result;
+  result.size = type.base_size;
+  result.is_result = true;
+  known_.emplace(type.method_table, std::move(result));
+  types_.push_back(type.method_table);
+  return true;
+}
+
 void HeapScanner::add_type(Address type) {
   if (types_.size() == kMostTypes || known_.contains(type)) return;
   const TypeFacts* facts = objects_.types().at(type);
+  if (facts != nullptr && add_of_fsharp(*facts)) return;
   if (facts != nullptr && machines_.runtime_async().is_type(type)) {
     const auto flags = objects_.types().field(type, bcl::Task::kFlags);
     if (!flags || flags->is_static) return;
@@ -98,6 +123,10 @@ std::optional<FoundBox> HeapScanner::prove(const Piece& piece, Address at, Addre
   const BoxType& box = type->second;
   if (at + box.size - 8 > region_end) return std::nullopt;  // its size counts the word before it
   if (read<std::uint32_t>(piece, at - 8) != 0u) return std::nullopt;
+  if (box.is_result) {
+    if (is_open_result(piece, at)) results_++;
+    return std::nullopt;
+  }
   if (box.flags) {
     const auto flags = read<std::uint32_t>(piece, at + *box.flags);
     if (!flags || (*flags & kEndedBits) != 0) return std::nullopt;
@@ -121,6 +150,14 @@ std::optional<FoundBox> HeapScanner::prove(const Piece& piece, Address at, Addre
   return found;
 }
 
+/// A cell without a result, that nobody has closed. Each has an object of its own to lock.
+bool HeapScanner::is_open_result(const Piece& piece, Address at) const {
+  if (!result_ || read<Address>(piece, at + result_->result) != Address{0}) return false;
+  if (read<std::uint8_t>(piece, at + result_->is_closed) != std::uint8_t{0}) return false;
+  const Address root = read<Address>(piece, at + result_->root).value_or(0);
+  return root != 0 && root % 8 == 0 && objects_.type_of(root) != 0;
+}
+
 std::optional<FoundBox> HeapScanner::prove_runtime_async(Address at) {
   RuntimeAsync& tasks = machines_.runtime_async();
   if (!tasks.is_task(at)) return std::nullopt;
@@ -131,6 +168,7 @@ HeapScan HeapScanner::scan(std::span<const AddressRange> regions, const MemoryRe
   HeapScan told;
   boxes_.clear();
   saw_marks_ = false;
+  results_ = 0;
   std::vector<Address> wanted = types_;
   for (const Address type : types_) wanted.push_back(type | kMark);
   const WordSearch search(wanted);
@@ -172,6 +210,8 @@ HeapScan HeapScanner::scan(std::span<const AddressRange> regions, const MemoryRe
       at += *n & ~std::size_t{7};
     }
   }
+  told.has_fsharp_async = has_fsharp_async_;
+  told.fsharp_results = results_;
   return told;
 }
 

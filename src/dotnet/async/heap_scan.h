@@ -56,6 +56,11 @@ class HeapScanner {
     std::uint32_t size = 0;
     std::optional<std::uint32_t> flags;  ///< m_stateFlags, of a task
     bool is_runtime_async = false;
+    bool is_result = false;  ///< of F#'s async, and no box
+  };
+  /// Fields of a result of F#'s async, from the object's begin.
+  struct ResultLayout {
+    std::uint32_t result = 0, is_closed = 0, root = 0;
   };
   struct Piece {
     Address base = 0;
@@ -63,9 +68,11 @@ class HeapScanner {
   };
   void find_types_of(Address module);
   void add_type(Address type);
+  bool add_of_fsharp(const TypeFacts& type);
   template <class T>
   [[nodiscard]] std::optional<T> read(const Piece& piece, Address at) const;
   [[nodiscard]] std::optional<FoundBox> prove_runtime_async(Address at);
+  [[nodiscard]] bool is_open_result(const Piece& piece, Address at) const;
   [[nodiscard]] std::optional<FoundBox> prove(const Piece& piece, Address at, Address region_end);
 
   ManagedObjects& objects_;
@@ -73,6 +80,9 @@ class HeapScanner {
   std::unordered_map<Address, BoxType> known_;
   std::vector<Address> types_;
   std::vector<FoundBox> boxes_;
+  std::optional<ResultLayout> result_;
+  bool has_fsharp_async_ = false;
+  std::uint64_t results_ = 0;  ///< of F#'s async, that are not there yet
   bool saw_marks_ = false;
 };
 

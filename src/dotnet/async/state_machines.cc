@@ -4,6 +4,7 @@
 
 #include "dotnet/bcl/async_plumbing.h"
 #include "dotnet/bcl/tasks.h"
+#include "dotnet/bcl/types.h"
 #include "dotnet/bcl/waits.h"
 
 namespace mixstack::dotnet::objects {
@@ -216,6 +217,14 @@ bool StateMachines::add_steps(Address object, std::vector<AsyncStep>& steps) {
   return !is_cut;
 }
 
+Address StateMachines::source_behind(Address task) {
+  const TypeFacts* type = objects_.types().at(objects_.type_of(task));
+  if (type == nullptr || type->assembly != bcl::kCoreLib) return 0;
+  if (type->name == bcl::SourceTask::kType) return objects_.reference(task, bcl::SourceTask::kSource).value_or(0);
+  if (type->name != bcl::SourceTaskOfValue::kType) return 0;
+  return objects_.reference(task, bcl::SourceTaskOfValue::kSource).value_or(0);
+}
+
 bool StateMachines::is_completed(Address task) {
   const auto flags = objects_.value<std::uint32_t>(task, bcl::Task::kFlags);
   return flags && (*flags & kEndedBits) != 0;
@@ -288,14 +297,17 @@ std::vector<Address> StateMachines::read_continuations(Address object) {
     if (next == 0) add(task_of_workers(object));
     return found;
   }
-  // Sources of values keep their continuation as they like: a box among their words that awaits them.
+  // Sources of values keep their continuation as they like: a box among their words that awaits them, or a task that
+  // stands for them.
   for (const Address word : words_in(object)) {
     if (word == 0 || word % 8 != 0 || !objects_.header_is_clear(word)) continue;
     const Address type = objects_.type_of(word);
     if (type == 0) continue;
     const Address box = delegates_.is_delegate(word) ? delegates_.target(word) : word;
     if (box == object) continue;
-    if (const auto machine = machine_of(box)) {
+    if (source_behind(box) == object) {
+      add(box);
+    } else if (const auto machine = machine_of(box)) {
       if (holds(*machine, box, object)) add(box);
     } else if (runtime_async_.is_task(box)) {
       const auto held = runtime_async_.held_by(box);

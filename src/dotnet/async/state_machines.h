@@ -65,6 +65,8 @@ class StateMachines {
   bool add_steps(Address object, std::vector<AsyncStep>& steps);
   /// A box, or a task of `runtime_async`: methods stand behind it.
   [[nodiscard]] bool is_async(Address object) { return machine_of(object) || runtime_async_.is_task(object); }
+  /// The source of a value that a task stands for (ValueTask.AsTask), and does nothing but that; 0: of another one.
+  [[nodiscard]] Address source_behind(Address task);
   /// Tasks, boxes and events that go on when the object has ended. Read once: many chains pass through one task.
   [[nodiscard]] const std::vector<Address>& continuations(Address object);
   /// Whether a task is that of a call of Parallel.ForEachAsync of which a worker has been asked for its continuations:

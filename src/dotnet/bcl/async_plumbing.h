@@ -70,6 +70,17 @@ inline constexpr std::array<NameStart, 8> kStarting{
     kPoolingBuilder,
 };
 
+/// Where is the result of F#'s `async { }` that others want, which is no async method, and has such been begun at all?
+inline constexpr AssemblyName kFSharpCore = "FSharp.Core";  // [none]
+struct FSharpResult {
+  static constexpr TypeName kType = "Microsoft.FSharp.Control.AsyncPrimitives+ResultCell`1";  // [none]
+  static constexpr FieldName kResult = "result";                                              // [none]
+  static constexpr FieldName kIsClosed = "disposed";                                          // [none]
+  static constexpr FieldName kRoot = "syncRoot";                                              // [none]
+  static constexpr FieldName kEvent = "resEvent";                                             // [none]
+};
+inline constexpr TypeName kFSharpActivation = "Microsoft.FSharp.Control.AsyncActivationContents`1";  // [none]
+
 /// In whose context does a box call its method?
 inline constexpr NameStart kContextMethods = "System.Threading.ExecutionContext.";
 

@@ -38,6 +38,27 @@ struct CancellationPromise {
   static constexpr FieldName kTask = "_task";
 };
 
+/// For which source of a value does one stand (ValueTask.AsTask)?
+struct SourceTask {
+  static constexpr TypeName kType = "System.Threading.Tasks.ValueTask+ValueTaskSourceAsTask";
+  static constexpr FieldName kSource = "_source";
+};
+struct SourceTaskOfValue {
+  static constexpr TypeName kType = "System.Threading.Tasks.ValueTask`1+ValueTaskSourceAsTask";
+  static constexpr FieldName kSource = "_source";
+};
+
+/// Which tasks are the ones of which one ends with the first?
+struct AnyOfTwo {
+  static constexpr TypeName kType = "System.Threading.Tasks.Task+TwoTaskWhenAnyPromise`1";
+  static constexpr FieldName kFirst = "_task1";
+  static constexpr FieldName kSecond = "_task2";
+};
+struct AnyOfSeveral {
+  static constexpr TypeName kType = "System.Threading.Tasks.TaskFactory+CompleteOnInvokePromise`1";
+  static constexpr FieldName kTasks = "_tasks";
+};
+
 /// Which task does a source end?
 struct CompletionSource {
   static constexpr TypeName kType = "System.Threading.Tasks.TaskCompletionSource";
@@ -63,6 +84,11 @@ struct AwaitContinuation {
 inline constexpr TypeName kScheduler = "System.Threading.Tasks.TaskScheduler";
 inline constexpr TypeName kPoolScheduler = "System.Threading.Tasks.ThreadPoolTaskScheduler";
 
+/// Of which type are the tasks that sources end?
+inline constexpr TypeName kTaskOfValue = "System.Threading.Tasks.Task`1";
+/// Which task ends with the one that another has returned?
+inline constexpr NameStart kUnwraps = "System.Threading.Tasks.UnwrapPromise<";
+
 /// With what does a task end that runs nothing?
 struct DelayPromise {
   static constexpr TypeName kType = "System.Threading.Tasks.Task+DelayPromise";
@@ -74,6 +100,7 @@ inline constexpr TypePart kWhenAny = "+WhenAnyPromise";  // [none]
 inline constexpr TypePart kWhenAnyOfTwo = "+TwoTaskWhenAnyPromise";
 inline constexpr TypePart kOnInvoke = "CompleteOnInvokePromise";
 inline constexpr TypePart kSemaphoreTask = "SemaphoreSlim+TaskNode";
+inline constexpr TypePart kOnCountdown = "+CompleteOnCountdownPromise";
 
 /// Which tasks end with others?
 inline constexpr std::array<TypeName, 5> kJoining{
@@ -116,6 +143,11 @@ struct AwaitsCallback {
       "System.Threading.CancellationTokenSource+Registrations+<WaitForCallbackToCompleteAsync>d__";  // [9-10]
   static constexpr FieldName kCallback = "id";
 };
+
+/// Objects that readers and writers of a pipe inside the process await, and the ticks of a timer.
+inline constexpr NameStart kPipeReader = "System.IO.Pipelines.Pipe.DefaultPipeReader";
+inline constexpr NameStart kPipeWriter = "System.IO.Pipelines.Pipe.DefaultPipeWriter";
+inline constexpr NameStart kTimerTicks = "System.Threading.PeriodicTimer.State";
 
 /// Objects that readers and writers of a channel await.
 inline constexpr NameStart kBlockedRead = "System.Threading.Channels.BlockedRead";    // [10-11]

@@ -130,6 +130,7 @@ void RuntimeByContracts::begin_capture(const Capture& capture, const MemoryReade
   for (const ThreadCapture& t : capture.threads)
     if (t.captured && t.instant == 0) captured_.push_back(t.ns_tid);
   heap_.reset();
+  task_methods_.reset();
   callers_.reset();
   waits_.reset();
   waits_without_objects_ = 0;
@@ -301,6 +302,8 @@ ThreadWait RuntimeByContracts::wait_of(const objects::WaitingThread& at) {
   if (waits == nullptr) return {};
   ThreadWait wait = waits->of(at);
   if (wait.kind == WaitKind::none && is_frozen_ && objects::ThreadWaits::is_for_an_object(at)) waits_without_objects_++;
+  if (!task_methods_) task_methods_ = std::make_unique<objects::TaskMethods>(*objects_, *code_, *names_);
+  wait.method = task_methods_->of(wait);
   return wait;
 }
 

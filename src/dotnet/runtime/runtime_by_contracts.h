@@ -15,6 +15,7 @@
 #include "dotnet/names/managed_symbols.h"
 #include "dotnet/runtime/managed_runtime.h"
 #include "dotnet/runtime/thread_index.h"
+#include "dotnet/waits/task_methods.h"
 
 namespace mixstack::dotnet {
 
@@ -146,6 +147,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   std::unique_ptr<objects::ManagedObjects> objects_;
   std::unique_ptr<objects::ThreadWaits> waits_;
   std::size_t waits_without_objects_ = 0;
+  std::unique_ptr<objects::TaskMethods> task_methods_;
   std::unique_ptr<objects::AsyncCallers> callers_;
   std::unique_ptr<objects::HeapReader> heap_;
   ThreadNames names_of_threads_;

@@ -1,7 +1,8 @@
-// Waits that are parts of another one: of a SpinLock, and of a SemaphoreSlim for a task of its own.
+// Waits that are parts of another one: of a SpinLock, of a SemaphoreSlim for a task of its own, for a result of F#.
 #include <algorithm>
 #include <unordered_map>
 
+#include "dotnet/bcl/async_plumbing.h"
 #include "dotnet/bcl/locks.h"
 #include "dotnet/bcl/waits.h"
 #include "dotnet/waits/thread_waits.h"
@@ -74,6 +75,15 @@ ThreadWait ThreadWaits::semaphore_of_node(const ThreadWait& wait, const Candidat
     }
   }
   return of;
+}
+
+/// Async.RunSynchronously and PostAndReply wait for an event that the cell of the result has.
+bool ThreadWaits::is_of_fsharp_result(Address handle, const Candidates& found) {
+  return std::any_of(found.begin(), found.end(), [&](const Candidate& c) {
+    const TypeFacts* type = objects_.types().at(c.type);
+    return type != nullptr && type->name == bcl::FSharpResult::kType && type->assembly == bcl::kFSharpCore &&
+           objects_.reference(c.address, bcl::FSharpResult::kEvent) == handle;
+  });
 }
 
 }  // namespace mixstack::dotnet::objects

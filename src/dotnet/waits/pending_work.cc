@@ -240,7 +240,7 @@ PendingWork PendingWorkReader::read(std::span<const WaitedTask> waits, std::span
     }
     ways_.push_back(chains_.way_up(root));
   }
-  add_waited(waits);
+  add_waited(waits, running);
   // What is a worker's of Parallel.ForEachAsync only its stack or a way up tells.
   const auto may_be_open = [this](const AsyncChain& c) { return c.end == AsyncEnd::promise || is_open(c); };
   if (std::any_of(found_.chains.begin(), found_.chains.end(), may_be_open)) {
@@ -316,18 +316,6 @@ void PendingWorkReader::read_values() {
       left -= found.size();
       step.values = std::move(found);
     }
-  }
-}
-
-void PendingWorkReader::add_waited(std::span<const WaitedTask> waits) {
-  for (const WaitedTask& wait : waits) {
-    if (found_.chains.size() == kMostChains) {
-      found_.has_more_chains = true;
-      return;
-    }
-    AsyncChain chain = chains_.below(wait.task);
-    chain.waiter = wait.thread;
-    found_.chains.push_back(std::move(chain));
   }
 }
 

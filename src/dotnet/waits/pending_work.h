@@ -53,7 +53,7 @@ class PendingWorkReader {
 
  private:
   using Way = std::vector<Address>;
-  void add_waited(std::span<const WaitedTask> waits);
+  void add_waited(std::span<const WaitedTask> waits, const std::unordered_map<Address, std::uint64_t>& running);
   void add_unwaited(const Way& way);
   void join(Address promise, Address child);
   void join_what_runs(std::span<const WaitingThread> threads,

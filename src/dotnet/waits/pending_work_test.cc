@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "support/fake_heap.h"
 
 namespace mixstack::dotnet::objects {
@@ -149,6 +151,21 @@ TEST_F(PendingWorkTest, OfSeveralEachIsAChain) {
   EXPECT_EQ(told[0].end, AsyncEnd::running);
   EXPECT_EQ(told[1].end, AsyncEnd::promise);
   EXPECT_EQ(told[1].waiter, kWaiter);
+}
+
+TEST_F(PendingWorkTest, ManyOfOneThreadThatAreAlikeAreToldTogether) {
+  std::vector<WaitedTask> waits;
+  for (std::uint32_t i = 0; i < 200; i++) {
+    const Address box = heap_.box(i % 10 == 0 ? heap_.get_box : heap_.load_box);
+    heap_.await(box, heap_.promise());
+    waits.push_back({i < 150 ? kWaiter : kRunner, box});
+  }
+  const auto told = PendingWorkReader(objects_, code_, names_, std::nullopt, false).read(waits, {}, {}).chains;
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> count;
+  for (const AsyncChain& c : told) count[{c.waiter, c.steps.at(0).method}] += c.count;
+  EXPECT_EQ(told.size(), 64u + 2u + 50u);
+  ASSERT_EQ(count.size(), 4u);
+  for (const auto& [of, n] : count) EXPECT_TRUE(n == 15 || n == 135 || n == 5 || n == 45) << n;
 }
 
 TEST_F(PendingWorkTest, OnesThatHaveEndedAreNone) {

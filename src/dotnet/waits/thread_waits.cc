@@ -31,6 +31,31 @@ bool is_inside(const WaitingThread& at, std::string_view method) {
   return false;
 }
 
+/// Names have their arguments without namespaces. Of a collection these tell whose it is: the program's have them.
+std::string name_with_arguments(LoadedTypes& types, Address type) {
+  std::string name = types.csharp_name(type);
+  const auto arguments = types.arguments(type);
+  const std::size_t begin = name.find('<');
+  if (arguments.empty() || begin == std::string::npos || !name.ends_with('>')) return name;
+  std::string whole = name.substr(0, begin);
+  std::size_t at = begin + 1, nth = 0;
+  int depth = 0;
+  for (std::size_t i = at; i < name.size(); i++) {
+    const bool is_end = depth == 0 && (name[i] == ',' || name[i] == '>');
+    if (!is_end) {
+      depth += name[i] == '<' ? 1 : name[i] == '>' ? -1 : 0;
+      continue;
+    }
+    if (nth == arguments.size() || (name[i] == '>' && i + 1 != name.size())) return name;
+    const std::string part = name.substr(at, i - at), of = types.csharp_name(arguments[nth]);
+    const bool is_programs = of.ends_with("." + part) && !of.starts_with(bcl::kSystem);
+    whole += (nth++ == 0 ? "<" : ", ") + (is_programs ? of : part);
+    at = i + 1;
+    while (at < name.size() && name[at] == ' ') at++;
+  }
+  return nth == arguments.size() ? whole + ">" : name;
+}
+
 }  // namespace
 
 ThreadWait ThreadWaits::of(const WaitingThread& at) {
@@ -202,7 +227,7 @@ ThreadWaits::Candidates ThreadWaits::candidates(const WaitingThread& at) {
 }
 
 WaitedObject ThreadWaits::object(Address address) {
-  WaitedObject o{address, objects_.type_name(address), {}};
+  WaitedObject o{address, name_with_arguments(objects_.types(), objects_.type_of(address)), {}};
   if (o.type != bcl::RuntimeType::kType) return o;
   // A lock on a type: which one.
   if (const auto handle = objects_.value<std::uint64_t>(address, bcl::RuntimeType::kHandle))
@@ -243,14 +268,6 @@ ThreadWait ThreadWaits::monitor_wait(Address lock, const BlockingRecord& record,
   return wait;
 }
 
-bool ThreadWaits::continues_with(Address task, Address object) {
-  const auto continuation = objects_.reference(task, bcl::Task::kContinuation);
-  if (!continuation || *continuation == 0) return false;
-  if (*continuation == object) return true;
-  const auto items = objects_.items_of_list(*continuation, kMostMembers);
-  return std::find(items.begin(), items.end(), object) != items.end();
-}
-
 /// Who set the event waits for: a task, several, a countdown, a barrier.
 bool ThreadWaits::by_event(Address event, const Candidates& found, ThreadWait& wait) {
   LoadedTypes& types = objects_.types();
@@ -258,9 +275,9 @@ bool ThreadWaits::by_event(Address event, const Candidates& found, ThreadWait& w
   for (const Candidate& c : found) {
     if (!counts_tasks && types.is_a(c.type, bcl::Task::kType) && continues_with(c.address, event)) {
       wait.kind = WaitKind::task;
-      if (has(wait.object.type, bcl::kOnInvoke)) wait.kind = WaitKind::any_task;
       describe_task(c.address, wait);
-      if (has(wait.object.type, bcl::kSemaphoreNode)) wait = semaphore_of_node(wait, found);
+      if (wait.kind == WaitKind::task && has(wait.object.type, bcl::kSemaphoreNode))
+        wait = semaphore_of_node(wait, found);
       return true;
     }
     if (types.is_a(c.type, bcl::CountdownEvent::kType) &&
@@ -279,26 +296,7 @@ bool ThreadWaits::by_event(Address event, const Candidates& found, ThreadWait& w
       return true;
     }
   }
-  for (const Candidate& c : found) {
-    const TypeFacts* type = types.at(c.type);
-    if (type == nullptr) continue;
-    const bool is_list = type->name == bcl::List::kType;
-    if (!is_list && !type->is_array) continue;
-    const auto members =
-        is_list ? objects_.items_of_list(c.address, kMostMembers) : objects_.references_in(c.address, kMostMembers);
-    std::vector<WaitedObject> open;
-    for (const Address m : members)
-      if (objects_.is_a(m, bcl::Task::kType) && continues_with(m, event)) open.push_back(object(m));
-    if (open.empty()) continue;
-    wait.kind = WaitKind::all_tasks;
-    wait.object = open.front();
-    for (const WaitedObject& o : open)
-      if (const std::uint64_t runs = thread_that_runs(o.address); runs != 0)
-        wait.owners.push_back(static_cast<std::uint32_t>(runs));
-    wait.others = std::move(open);
-    return true;
-  }
-  return false;
+  return all_of_event(event, found, wait);
 }
 
 /// A socket that .NET made non-blocking is waited for with an event, which the operation has that waits for it.
@@ -354,31 +352,6 @@ bool ThreadWaits::by_semaphore(Address semaphore, const Candidates& found, Threa
     return true;
   }
   return false;
-}
-
-void ThreadWaits::describe_task(Address task, ThreadWait& wait) {
-  wait.object = object(task);
-  if (const std::uint64_t runs = thread_that_runs(task); runs != 0)
-    wait.owners.push_back(static_cast<std::uint32_t>(runs));
-}
-
-const std::unordered_map<Address, std::uint64_t>& ThreadWaits::running_tasks() {
-  if (!has_running_tasks_) {
-    has_running_tasks_ = true;
-    const Address type = objects_.types().find(bcl::kCoreLib, bcl::Task::kType);
-    for (const ManagedThread& t : threads_) {
-      if (type == 0 || t.os_id == 0 || t.is_dead()) continue;
-      const auto current = objects_.thread_static_reference(t.address, type, bcl::Task::kCurrent);
-      if (current && *current != 0) running_tasks_.emplace(*current, t.os_id);
-    }
-  }
-  return running_tasks_;
-}
-
-std::uint64_t ThreadWaits::thread_that_runs(Address task) {
-  const auto& running = running_tasks();
-  const auto it = running.find(task);
-  return it == running.end() ? 0 : it->second;
 }
 
 std::uint64_t ThreadWaits::os_id_of_managed(std::int32_t id) const {
@@ -505,6 +478,7 @@ ThreadWait ThreadWaits::handle_wait(const WaitingThread& at, const Candidates& f
     wait.kind = WaitKind::wait_handle;
     wait.proof = handles.recorded ? Proof::recorded : Proof::proved;
     wait.object = object(c.address);
+    if (is_of_fsharp_result(c.address, found)) wait.object.detail = "the result of F#'s async { }";
     if (has(wait.object.type, bcl::kProcessWaitHandle)) wait.kind = WaitKind::child_process;
     if (types.is_a(c.type, bcl::kMutex)) describe_mutex(at, wait);
     return wait;

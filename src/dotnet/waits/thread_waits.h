@@ -26,7 +26,8 @@ class ThreadWaits {
   static constexpr unsigned kManagedFrames = 16;      ///< whose words are looked at
   static constexpr std::size_t kMostWords = 1 << 13;  ///< of one thread
   static constexpr std::size_t kMostObjects = 512;    ///< found on them
-  static constexpr std::size_t kMostMembers = 64;     ///< tasks, handles, continuations of one object
+  static constexpr std::size_t kMostMembers = 64;     ///< handles, readers of one object
+  static constexpr std::size_t kMostTasks = 1 << 12;  ///< of one wait that are told
 
   /// `now` reads the process as it is, past every cache; null of a core. Where a thread has gone on since it was
   /// captured, what it waited for is only likely. `are_all`: no thread is missing in `threads`, so that who is not
@@ -110,8 +111,13 @@ class ThreadWaits {
   [[nodiscard]] OwnerField owner_field(const Candidate& c, std::string_view type_name);
   [[nodiscard]] bool refers_to(const Candidate& c, Address object);
   [[nodiscard]] ThreadWait lock_of_program(const WaitingThread& at, ThreadWait wait);
+  [[nodiscard]] bool is_of_fsharp_result(Address handle, const Candidates& found);
   [[nodiscard]] ThreadWait semaphore_of_node(const ThreadWait& wait, const Candidates& found);
   [[nodiscard]] bool continues_with(Address task, Address object);
+  [[nodiscard]] std::vector<Address> tasks_in(Address collection);
+  void set_tasks(std::span<const Address> tasks, WaitKind kind, ThreadWait& wait);
+  [[nodiscard]] bool all_of_event(Address event, const Candidates& found, ThreadWait& wait);
+  [[nodiscard]] bool any_of_promise(Address promise, ThreadWait& wait);
   void describe_task(Address task, ThreadWait& wait);
   void describe_reader_writer_lock(Address lock, std::string_view event, ThreadWait& wait);
   [[nodiscard]] WaitedObject object(Address address);

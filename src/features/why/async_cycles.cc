@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "features/why/waits_for_any.h"
+
 namespace mixstack::why {
 namespace {
 
@@ -19,7 +21,7 @@ void add_async_cycles(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
   for (const RuntimeSummary& runtime : dump.runtimes) {
     if (!runtime.pending) continue;
     for (const AsyncChain& chain : runtime.pending->chains) {
-      if (!is_its_own_to_run(*runtime.pending, chain)) continue;
+      if (!is_its_own_to_run(*runtime.pending, chain) || waits_for_any(dump, chain.waiter)) continue;
       const auto is_it = [&](const Verdict& v) {
         return v.kind == VerdictKind::deadlock && v.steps.front().thread == chain.waiter;
       };

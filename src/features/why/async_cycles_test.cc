@@ -47,6 +47,16 @@ TEST(AsyncCycles, WhatSomebodyElseMayRunIsNone) {
   }
 }
 
+TEST(AsyncCycles, WhoWaitsForAnyOfSeveralIsInNone) {
+  ProcessDump dump = posted();
+  ThreadDump& thread = dump.threads.emplace_back();
+  thread.tid = 4;
+  thread.wait.emplace().kind = WaitKind::any_task;
+  EXPECT_TRUE(cycles(dump).empty());
+  thread.wait->kind = WaitKind::all_tasks;
+  EXPECT_EQ(cycles(dump).size(), 1u);
+}
+
 TEST(AsyncCycles, WhatItsOwnSchedulerIsToRun) {
   for (const bool has_begun : {false, true}) {
     ProcessDump dump = posted();

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "features/why/waits_for_any.h"
+
 namespace mixstack::why {
 namespace {
 
@@ -42,7 +44,7 @@ void add_await_cycles(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
       }
       verdict.is_certain |= is_certain;
       verdict.cycles = std::max(verdict.cycles, chain.count);
-      if (chain.waiter == 0) continue;
+      if (chain.waiter == 0 || waits_for_any(dump, chain.waiter)) continue;
       verdict.steps.push_back({chain.waiter, 0});
       verdict.threads++;
     }

@@ -46,6 +46,9 @@ std::string source_words(const std::string& type) {
                                  {dotnet::bcl::kWaitingWrite, "room in a channel"}};
   for (const Known& known : kChannels)
     if (type.starts_with(known.begin)) return std::string(known.words);
+  if (type.starts_with(dotnet::bcl::kPipeReader)) return "bytes of a PipeReader";
+  if (type.starts_with(dotnet::bcl::kPipeWriter)) return "room in a PipeWriter";
+  if (type == dotnet::bcl::kTimerTicks) return "the next tick of a PeriodicTimer";
   if (type == dotnet::bcl::kCancellationSource) return "the end of a callback of a CancellationTokenSource";
   if (type == dotnet::bcl::HttpPool::kType) return "a connection of the pool";
   if (type == "pipe") return "a pipe";
@@ -73,6 +76,7 @@ std::string end_words(const ProcessDump& dump, const AsyncChain& chain) {
     case AsyncEnd::any_task:
       return "awaits Task.WhenAny";
     case AsyncEnd::promise:
+      if (chain.awaited.type.starts_with(dotnet::bcl::kUnwraps)) return "awaits the task that another has returned";
       return "awaits a TaskCompletionSource";
     case AsyncEnd::semaphore:
       return "awaits SemaphoreSlim.WaitAsync";
@@ -139,6 +143,13 @@ std::string short_method(std::string_view method) {
 }
 
 std::string chain_words(const ProcessDump& dump, const AsyncChain& chain) {
+  // A task that stands for a source of a value alone has no method, and neither has one of work.
+  const bool is_source = chain.end == AsyncEnd::source || chain.end == AsyncEnd::socket;
+  if (chain.steps.empty() && is_source) {
+    std::string end = end_words(dump, chain);
+    constexpr std::string_view kAwaits = "awaits ";
+    return end.substr(end.starts_with(kAwaits) ? kAwaits.size() : 0) + (chain.gives_up ? ", gives up some time" : "");
+  }
   if (chain.steps.empty() && chain.end != AsyncEnd::work) return {};
   std::string text;
   for (std::size_t i = 0; i < std::min(chain.steps.size(), kMostMethods); i++)
@@ -215,6 +226,12 @@ std::string heap_words(const HeapScan& scan) {
   text +=
       fmt::format("; {}{} async {}, {} run{}", scan.has_more ? "more than " : "", scan.suspended,
                   scan.suspended == 1 ? "method waits" : "methods wait", scan.running, scan.running == 1 ? "s" : "");
+  if (scan.has_fsharp_async)
+    text += scan.fsharp_results == 0
+                ? "; computations of F#'s async { } are not counted"
+                : "; besides, " +
+                      counted(scan.fsharp_results, "result of F#'s async { } is", "results of F#'s async { } are") +
+                      " outstanding, whose computations are not followed";
   if (scan.missing != 0) text += fmt::format("; {} are not in the file", size_words(scan.missing));
   return text;
 }

@@ -68,11 +68,16 @@ std::string request_words(const ProcessDump& dump, const PendingWork& pending, c
   std::string text = request.method.empty() ? "?" : escape_for_terminal(request.method);
   if (!request.what.empty())
     text += (request.kind == RequestKind::database ? ": " : " ") + escape_for_terminal(request.what);
-  if (request.thread != 0) {
+  const bool has_chain = request.chain != 0 && request.chain <= pending.chains.size();
+  const AsyncChain* chain = has_chain ? &pending.chains[request.chain - 1] : nullptr;
+  // A thread that waits for the methods which work on it does nothing of it itself.
+  const bool waits =
+      chain != nullptr && request.thread != 0 && chain->waiter == request.thread && chain->runner != request.thread;
+  if (request.thread != 0 && !waits) {
     text += " on thread " + thread_words(dump, request.thread);
-  } else if (request.chain != 0 && request.chain <= pending.chains.size()) {
-    const AsyncChain& at = pending.chains[request.chain - 1];
-    if (const std::string chain = in_chain(dump, at); !chain.empty()) text += " in " + chain + due_words(at);
+  } else if (chain != nullptr) {
+    if (const std::string in = in_chain(dump, *chain); !in.empty()) text += " in " + in + due_words(*chain);
+    if (waits) text += ", for which thread " + thread_words(dump, request.thread) + " waits";
   }
   if (request.age) text += ", for " + coarse_duration_words(*request.age);
   return text;

@@ -48,6 +48,10 @@ TEST(RequestWords, OneOfThem) {
   Request in_chain = request(RequestKind::database, "Shop.Command", "DELETE");
   in_chain.chain = 1;
   EXPECT_EQ(request_words(dump, pending, in_chain), "Shop.Command: DELETE in Api.Get awaits Task.Delay");
+  in_chain.thread = pending.chains.front().waiter = 7;
+  EXPECT_EQ(request_words(dump, pending, in_chain),
+            "Shop.Command: DELETE in Api.Get awaits Task.Delay, for which thread 7 \"worker\" waits");
+  in_chain.thread = pending.chains.front().waiter = 0;
   pending.chains.front().steps = {
       {"Shop.Api.A()", 1, 0}, {"Shop.Api.B()", 2, 0}, {"Shop.Api.C()", 3, 0}, {"Shop.Api.D()", 4, 0}};
   EXPECT_EQ(request_words(dump, pending, in_chain),

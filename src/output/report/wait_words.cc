@@ -92,16 +92,16 @@ std::string thread_words(const ProcessDump& dump, ThreadId tid) {
 
 namespace {
 
-/// The async method whose task a thread waits for; null: of another task, or none.
-const AsyncStep* waited_method(const ProcessDump& dump, const ThreadDump& thread) {
-  if (!facts_of(thread.wait->kind).is_of_tasks) return nullptr;
+/// The async method whose task a thread waits for; empty: of another task, or none.
+std::string_view waited_method(const ProcessDump& dump, const ThreadDump& thread) {
+  if (!facts_of(thread.wait->kind).is_of_tasks) return {};
   for (const RuntimeSummary& runtime : dump.runtimes) {
     if (!runtime.pending) continue;
     for (const AsyncChain& chain : runtime.pending->chains)
       if (chain.waiter == thread.tid && !chain.steps.empty() && chain.steps.front().box == thread.wait->object.address)
-        return &chain.steps.front();
+        return chain.steps.front().method;
   }
-  return nullptr;
+  return thread.wait->method;
 }
 
 /// Whoever suspends the runtime naps until all have stopped.
@@ -120,9 +120,9 @@ std::string wait_words(const ProcessDump& dump, const ThreadDump& thread) {
   const ThreadWait& wait = *thread.wait;
   const WaitKindFacts& kind = facts_of(wait.kind);
   std::string text = fmt::format("waits {}for {}", wait.proof == Proof::likely ? "(likely) " : "", kind.phrase);
-  if (const AsyncStep* method = waited_method(dump, thread)) {
+  if (const std::string_view method = waited_method(dump, thread); !method.empty()) {
     // The task of an async method has a type that says nothing to people.
-    const std::string name = "the async method " + escape_for_terminal(short_method(method->method));
+    const std::string name = "the async method " + escape_for_terminal(short_method(method));
     text = wait.kind == WaitKind::task
                ? fmt::format("waits {}for {}", wait.proof == Proof::likely ? "(likely) " : "", name)
                : text + " " + name;
@@ -134,7 +134,7 @@ std::string wait_words(const ProcessDump& dump, const ThreadDump& thread) {
   if (!wait.object.detail.empty()) text += " (" + escape_for_terminal(wait.object.detail) + ")";
   if (wait.is_reading) text += " to read";
   text += wait.owner_has_ended ? ", whose owner has ended" : owner_words(dump, wait);
-  if (wait.others.size() > 1) text += fmt::format(", {} in all", wait.others.size());
+  if (wait.others.size() > 1) text += fmt::format(", {} in all", wait.others.size() + wait.more_others);
   if (wait.timeout) text += fmt::format(", at most {} ms", wait.timeout->count());
   if (wait.gives_up) text += ", gives up some time";
   return text + process_words(dump, wait);

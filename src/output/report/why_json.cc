@@ -28,6 +28,8 @@ void write_wait_json(Writer& out, const ThreadWait& wait) {
     write_object(other, o);
     other.close();
   });
+  json.number("more_others", std::uint64_t{wait.more_others});
+  json.text_or_null("method", wait.method);
   json_array(json.key("processes"), wait.processes, "", [&](const OtherProcess& p) {
     JsonObject process(out);
     process.number("pid", std::uint64_t{p.pid});

@@ -110,6 +110,8 @@ void write_heap(Writer& out, const HeapScan& scan) {
   json.number("suspended", scan.suspended);
   json.number("running", scan.running);
   json.boolean("has_more", scan.has_more);
+  json.boolean("has_fsharp_async", scan.has_fsharp_async);
+  json.number("fsharp_results", scan.fsharp_results);
   json.number("pause_us", std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(scan.pause).count()});
   json.number("stops", std::uint64_t{scan.stops});
   json.close();

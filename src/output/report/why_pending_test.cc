@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "dotnet/bcl/tasks.h"
 #include "output/report/pending_words.h"
 #include "output/report/text_async.h"
 #include "output/report/why.h"
@@ -166,7 +167,7 @@ ProcessDump dump_of_a_heap() {
   ProcessDump dump = dump_of_a_pool();
   PendingWork& pending = *dump.runtimes[0].pending;
   pending.gc = GcState{true, 2, 268'000'000, true, false, std::nullopt, 3};
-  pending.heap = HeapScan{268'000'000, 0, 61, 2, false, std::chrono::milliseconds(153), 2};
+  pending.heap = HeapScan{268'000'000, 0, 61, 2, false, false, 0, std::chrono::milliseconds(153), 2};
   AsyncChain many = chain(0, milliseconds(0));
   many.due.reset();
   many.end = AsyncEnd::promise;
@@ -187,12 +188,44 @@ TEST(WhyPending, ChainsOfTheHeapAreCounted) {
       "61 async methods wait, 2 run\n");
 }
 
+TEST(WhyPending, WhatIsNotCountedIsSaid) {
+  ProcessDump dump = dump_of_a_heap();
+  HeapScan& scan = *dump.runtimes[0].pending->heap;
+  scan.has_fsharp_async = true;
+  const auto text = [&] { return collect([&](Writer& out) { write_why_text(out, dump, {}, {}); }); };
+  EXPECT_NE(text().find("61 async methods wait, 2 run; computations of F#'s async { } are not counted\n"),
+            std::string::npos)
+      << text();
+  scan.fsharp_results = 2;
+  EXPECT_NE(text().find("2 run; besides, 2 results of F#'s async { } are outstanding, whose computations are not "
+                        "followed\n"),
+            std::string::npos)
+      << text();
+}
+
 TEST(WhyPending, WhyTheHeapWasNotSearchedIsSaid) {
   ProcessDump dump = dump_of_a_pool();
   dump.runtimes[0].pending->no_heap = "its size is above the limit";
   const std::string text = collect([&](Writer& out) { write_why_text(out, dump, {}, {}); });
   EXPECT_NE(text.find("Not known: the heap was not searched: its size is above the limit\n"), std::string::npos)
       << text;
+}
+
+TEST(WhyPending, ATaskOfASourceIsToldByTheSource) {
+  ProcessDump dump = dump_of_a_pool();
+  AsyncChain alone = chain(0, milliseconds(0));
+  alone.due.reset();
+  alone.end = AsyncEnd::source;
+  for (const auto& [type, words] : {std::pair{dotnet::bcl::kBlockedRead, "an item of a channel"},
+                                    std::pair{dotnet::bcl::kPipeReader, "bytes of a PipeReader"},
+                                    std::pair{dotnet::bcl::kTimerTicks, "the next tick of a PeriodicTimer"}}) {
+    alone.awaited.type = type;
+    EXPECT_TRUE(chain_words(dump, alone).ends_with(std::string(" awaits ") + words)) << chain_words(dump, alone);
+  }
+  alone.steps.clear();
+  EXPECT_EQ(chain_words(dump, alone), "the next tick of a PeriodicTimer");
+  alone.end = AsyncEnd::promise;
+  EXPECT_EQ(chain_words(dump, alone), "");
 }
 
 TEST(WhyPending, JsonHasTheHeap) {

@@ -3,7 +3,7 @@ using System.Runtime.CompilerServices;
 namespace Scenarios;
 
 // Async methods, the thread pool and timers for `mixstack why`.
-internal static class AsyncWaits
+internal static partial class AsyncWaits
 {
     internal static class OrderApi
     {
