@@ -19,7 +19,7 @@ std::vector<AddressRange> executable_ranges(std::span<const Region> regions) {
   return ranges;
 }
 
-/// Of a worker that asks for none: no memory, no images.
+/// None for a worker that asks for no JIT images: no memory, no images.
 walk::JitImageStepper jit_image_stepper(Worker& worker, std::span<const Region> regions, Arch arch,
                                         std::uint64_t pac_mask) {
   const auto& generated = worker.generated();
@@ -184,7 +184,7 @@ CaptureWalk::Owner CaptureWalk::owner_of(const ThreadCapture& thread) const {
   return {};
 }
 
-/// What the runtime says of a thread's stack may be damaged, and then the Frames of another thread lie in it: it ends
+/// The runtime's record of a thread's stack may be damaged, and then hold the Frames of another thread. The stack ends
 /// where the memory around the captured sp does.
 dotnet::ManagedThread CaptureWalk::with_checked_stack(dotnet::ManagedThread managed, Address sp) const {
   const bool is_known = !managed.stack.empty();

@@ -80,12 +80,12 @@ class CaptureWalk {
   [[nodiscard]] walk::FrameStepper& stepper(Mechanism mechanism);
   [[nodiscard]] const walk::NativeStepper& native() const { return native_; }
   [[nodiscard]] std::uint64_t pac_mask() const { return capture_.pac_mask; }
-  /// What only holds if nothing has moved since; of frames of a walk that was stepped elsewhere.
+  /// Checks what holds only if nothing has moved since, for frames of a walk that was stepped elsewhere.
   void confirm(std::span<Frame> frames, const ThreadCapture& thread);
   /// Words like "an entry point has no caller" that only the end of a walk can say.
   void judge_stop(Trace& trace) const;
   [[nodiscard]] const MemoryReader& memory() const { return overlay_; }
-  /// What went wrong beside the traces themselves: lists of the runtime that are not whole.
+  /// Faults beside the traces themselves: lists of the runtime that are not whole.
   [[nodiscard]] std::vector<Diagnosis> take_diagnoses() { return std::move(diagnoses_); }
 
  private:

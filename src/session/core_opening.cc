@@ -20,7 +20,7 @@ Result<OpenedCore> open_core_target(const CoreOptions& options, process::FileFet
                                    options.use_own_files, std::move(fetch),   {}};
   if (pack::is_pack(*core.bytes)) {
     auto pack = pack::open_pack(core.bytes);
-    // What the archive lacks when it was cut off is the cut's fault.
+    // An archive that was cut off lacks parts because of the cut: that is the error.
     if (!pack && core.bytes->diagnosis()) return fail(of_stream(core.bytes->diagnosis()->error));
     if (!pack) return fail(pack.error());
     core.bytes = std::move(pack->core);

@@ -1,4 +1,4 @@
-// What stands behind the public view of a runtime.
+// The implementation of the public view of a runtime.
 #pragma once
 
 #include "dotnet/runtime/runtime_by_contracts.h"
@@ -18,7 +18,7 @@ class Runtime::Implementation {
     return runtime_;
   }
   [[nodiscard]] session::CaptureWalk& walk_of(const ThreadCapture& thread) { return walker_.walk_of(thread); }
-  /// What its contracts tell, as it was bound last; null where they are not there.
+  /// Its contracts, as bound last; null if it has none.
   [[nodiscard]] RuntimeByContracts* contracts() { return runtime_.contracts(); }
   /// Code as the contracts tell it, bound likewise; null: not told.
   [[nodiscard]] CodeManager* code() { return contracts() != nullptr ? contracts()->code() : nullptr; }

@@ -27,7 +27,7 @@ struct FileLock {
 [[nodiscard]] std::vector<std::int64_t> lock_holders(const std::vector<FileLock>& locks, std::uint32_t waiter,
                                                      std::uint64_t inode);
 
-/// Of threads of a process of this machine that wait for such a lock: by whom it is held.
+/// Names the holders of such locks that threads of a process of this machine wait for.
 void name_file_locks(ProcessDump& dump);
 
 }  // namespace mixstack::session

@@ -46,7 +46,7 @@ void read_arguments(ProcessDump& dump, const Capture& capture,
     for (ThreadDump& t : dump.threads) {
       const auto of = captured.find(t.tid);
       if (of == captured.end() || runtime->thread(t.ns_tid) == nullptr) continue;
-      // What a core holds has not changed since.
+      // The contents of a core have not changed since.
       ask_for(t, capture.frozen != nullptr ? AddressRange{0, ~Address{0}} : of->second->stack.range(), asked);
     }
     auto values = runtime->arguments(asked.frames, data);

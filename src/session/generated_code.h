@@ -50,7 +50,7 @@ class GeneratedCode {
     [[nodiscard]] bool is_due() const { return !at || Clock::now() >= again; }
     void took(Clock::time_point begin);
   };
-  /// What is first in a list, and the entry that changed last.
+  /// The first entry of a list, and the entry that changed last.
   struct Head {
     Address first = 0, relevant = 0;
     friend bool operator==(const Head&, const Head&) = default;

@@ -1,4 +1,4 @@
-// What libraries and runtimes left in a process's memory for the moment of its end.
+// Messages that libraries and runtimes left in a process's memory for the moment of its end.
 #pragma once
 
 #include <vector>

@@ -22,7 +22,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 }
 
 /// posix_spawn returns when the child has left our memory, which is before the kernel has written the auxiliary vector
-/// of its new program. What is opened earlier looks like another program a moment later.
+/// of its new program. A session opened earlier would see another program a moment later.
 void wait_for_program(pid_t pid) {
   constexpr int kTries = 1000;
   const std::string path = "/proc/" + std::to_string(pid) + "/auxv";

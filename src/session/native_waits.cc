@@ -125,8 +125,8 @@ class NativeWaits {
     return kind && (*kind & kIdInLock) != 0 && owner != 0 && (lock & kIdBits) == owner;
   }
 
-  /// What surrounds the word is what only a mutex that is locked has: beside its owner, which is asked for in any case,
-  /// a kind that there is and its users (who holds it, and those that gave it up to wait for a condition).
+  /// The words around it are those of a locked mutex: beside the owner, which is checked in any case, a kind that
+  /// exists and a count of users (the owner, and threads that released it to wait for a condition).
   [[nodiscard]] bool looks_like_a_mutex(const Arguments& call) const {
     constexpr std::uint32_t kMostUsers = 1 << 16;
     const auto lock = memory_.read<std::uint32_t>(call[0]);
@@ -155,7 +155,7 @@ class NativeWaits {
     return wait;
   }
 
-  /// Of a lock that is written under the thread that does is recorded; of readers there is only their number.
+  /// A lock that is held for writing records its owner; of readers it records the number only.
   [[nodiscard]] ThreadWait read_write_lock(const ThreadDump& thread, const Arguments& call, const Calls& calls) const {
     const Address at = call[0];
     const auto expected = static_cast<std::uint32_t>(call[2]);

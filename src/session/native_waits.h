@@ -1,4 +1,4 @@
-// What threads wait for outside any runtime, as their system calls and the C library's own records tell.
+// Waits outside any runtime, by system calls and the C library's own records.
 #pragma once
 
 #include "mixstack/dump.h"

@@ -133,7 +133,7 @@ class Search {
   }
 
  private:
-  /// Of "tcp A -> B" the socket "tcp B -> A", which is there if B is of this machine.
+  /// The socket "tcp B -> A" for "tcp A -> B"; it exists if B is an address of this machine.
   std::optional<std::uint64_t> inet_end(const std::string& object) {
     const std::size_t arrow = object.find(" -> ");
     if (!object.starts_with("tcp ") || arrow == std::string::npos) return std::nullopt;
@@ -269,7 +269,7 @@ void name_waited_objects(ProcessDump& dump) {
   for (RuntimeSummary& runtime : dump.runtimes) {
     if (!runtime.pending) continue;
     for (AsyncChain& chain : runtime.pending->chains) {
-      // Of .NET's sockets some are pipes: what the file is, the kernel tells.
+      // Some of .NET's sockets are pipes: the kernel says what the file is.
       if (chain.end != AsyncEnd::socket || chain.descriptor < 0 || !chain.awaited.detail.empty()) continue;
       if (!search) search.emplace(dump);
       const std::string object = search->name_of(std::to_string(chain.descriptor));

@@ -8,9 +8,9 @@
 
 namespace mixstack::session {
 
-/// Of a process of this machine. Reads links of /proc/PID/fd of all processes that we may look at, if a thread waits at
-/// a pipe or socket, within bounds (a tenth of a second): what was not met then, or is another user's, is left out. It
-/// looks while others work.
+/// For a process of this machine. Reads links of /proc/PID/fd of all processes that we may look at, if a thread waits
+/// at a pipe or socket, within bounds (a tenth of a second): what was not met then, or is another user's, is left out.
+/// It looks while others work.
 class OtherEnds {
  public:
   /// Begins to look, for threads whose facts were read.
@@ -28,7 +28,7 @@ class OtherEnds {
   std::unique_ptr<State> state_;
 };
 
-/// Of a process of this machine: sockets that objects of threads stand for (`ThreadWait::descriptor`) are named as the
+/// For a process of this machine: sockets that objects of threads stand for (`ThreadWait::descriptor`) are named as the
 /// kernel has them, with who holds the other end; child processes get their names. Looks only if there are any.
 void name_waited_objects(ProcessDump& dump);
 

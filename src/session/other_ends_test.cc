@@ -18,7 +18,7 @@
 namespace mixstack::session {
 namespace {
 
-/// What is told of a thread of ours that waits at a descriptor.
+/// The wait of a thread of ours at a descriptor, in words.
 std::string told(WaitKind kind, int fd, const std::string& object, const std::string& comm = "",
                  FrameKind frame = FrameKind::native) {
   ProcessDump dump;

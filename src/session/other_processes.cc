@@ -59,7 +59,7 @@ struct Stranger {
   bool is_hidden = false;
 };
 
-/// What one of its threads waits for of ours.
+/// A wait of one of its threads that this process has to end.
 struct Answer {
   Back back = Back::no;
   std::string words;
@@ -74,7 +74,7 @@ class Ours {
         folder_(fmt::format("/proc/{}", dump.target.pid)),
         pid_space_(link_at(folder_ + "/ns/pid")) {}
 
-  /// What a thread of a process waits for, as far as it is about us.
+  /// The wait of a thread of a process, as far as it is about us.
   [[nodiscard]] Answer about(std::uint32_t pid, const Stranger& thread) {
     if (!thread.call) return {};
     const std::int64_t call = thread.call->number;
@@ -269,7 +269,7 @@ void look_at(OtherProcess& other, Ours& ours) {
   }
 }
 
-/// Of a wait for any child: all that there are, if they are few.
+/// For a wait for any child: all children, if they are few.
 void add_children(const ProcessDump& dump, ThreadWait& wait) {
   std::vector<OtherProcess> children;
   each_number(fmt::format("/proc/{}/task", dump.target.pid), kMostThreads, [&](const std::string& tid) {

@@ -1,4 +1,4 @@
-// What other processes do without which threads of this one do not get on.
+// Other processes that must act before threads of this one can go on, and what they do.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace mixstack::session {
 
-/// Of a process of this machine: fills in `ThreadWait::processes`. Nothing is stopped: /proc says in which calls
+/// For a process of this machine: fills in `ThreadWait::processes`. Nothing is stopped: /proc says in which calls
 /// their threads are. At most some few processes, of each some threads; what we may not look at is said to be so.
 void look_at_other_processes(ProcessDump& dump, const std::vector<Region>& regions, const MemoryReader& memory);
 

@@ -63,7 +63,7 @@ struct Dumped {
   return out;
 }
 
-/// What proves files to be those that were mapped: the first page of each image, and its build id.
+/// Proof that files are those that were mapped: the first page of each image, and its build id.
 void add_headers(const MemoryReader& memory, pack::PackedProcess& recording) {
   std::array<std::byte, kPage> page;
   for (const Region& r : recording.regions) {
@@ -113,7 +113,7 @@ void add_headers(const MemoryReader& memory, pack::PackedProcess& recording) {
   return m;
 }
 
-/// What the process calls its code and its threads: no secrets, whoever else used the same word.
+/// Names of code and threads: they are no secrets, even where a secret has the same word.
 [[nodiscard]] std::string public_names(const ProcessDump& dump) {
   std::string all;
   const auto add = [&all](const std::string& text) { all += text + '\n'; };
@@ -228,7 +228,7 @@ class Packer {
   std::vector<std::string> left_out_, warnings_;
 };
 
-/// What the pack tells of itself, on a machine that has nothing else.
+/// Reads the pack back as a machine would that has nothing else.
 [[nodiscard]] std::vector<ThreadId> read_back(int fd, const PackOptions& options, const ProcessDump& dump) {
   CoreOptions pack;
   pack.path = "/proc/self/fd/" + std::to_string(fd);
@@ -280,7 +280,7 @@ void add_files_behind_memory(const Target& target, const process::DumpedMemory& 
   }
 }
 
-/// What an assembly is proved by where the core lacks its headers: pointers in its data, as far as they are there.
+/// Proof of an assembly where the core lacks its headers: pointers in its data, as far as they are there.
 void add_proofs(const process::DumpedMemory& dumped, pack::PackedProcess& recording) {
   constexpr std::size_t kMostOfAFile = 4 << 20;
   std::vector<std::byte> page(kPage);

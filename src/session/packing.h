@@ -20,7 +20,7 @@ struct PackOptions {
   bool read_back = false;  ///< `fd` is an empty regular file, for reading, too: dump the pack and compare
 };
 
-/// What was packed.
+/// The contents of a pack in numbers.
 struct PackSummary {
   std::size_t threads = 0, files = 0;
   std::uint64_t core_bytes = 0, file_bytes = 0, written = 0;

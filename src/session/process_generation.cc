@@ -36,7 +36,7 @@ ProcessGeneration::ProcessGeneration(const Sources& sources, const std::vector<R
 }
 
 void ProcessGeneration::find_runtimes(const Target& target, const ProcessGeneration* before) {
-  // A live process has one memory. What reads many of its small pieces here keeps pages by itself.
+  // A live process has one memory. Readers of many small pieces keep pages by themselves.
   const bool has_constants = &target.loaded_memory() != &target.memory();
   for (dotnet::RuntimeImage& image : dotnet::find_runtimes(modules_, target.info().executable)) {
     if (before != nullptr) {

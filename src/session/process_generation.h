@@ -1,4 +1,4 @@
-// What is known of a process as long as its images stay where they are.
+// Facts of a process that hold as long as its images stay where they are.
 #pragma once
 
 #include <memory>

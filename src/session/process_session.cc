@@ -116,7 +116,7 @@ void put_summaries(ProcessDump& dump, std::span<const std::unique_ptr<dotnet::Ma
   number_suspensions(dump);
 }
 
-/// Of the capture's own threads, then of those that were late.
+/// Facts of the capture's own threads, then of those that were late.
 using FactsByThread = std::vector<std::vector<ThreadFacts>>;
 
 /// While others walk, as long as `target` and `capture` are there; of a few, when they are asked for.
@@ -221,7 +221,7 @@ std::shared_ptr<symbols::LineTables> line_tables(NativeLines lines) {
 
 }  // namespace
 
-/// What the stages of a dump share.
+/// The state that the stages of a dump share.
 struct ProcessSession::DumpInProgress {
   const DumpOptions options;
   Worker& worker;
@@ -401,8 +401,8 @@ bool ProcessSession::complete_cut_stack(DumpInProgress& at, ThreadDump& thread, 
   return true;
 }
 
-/// Of a stack whose end nobody knows (a fiber's, a coroutine's) only so much is copied in the common stop as such
-/// stacks usually need, lest all threads stand still for a large arena. Answers whether there was any.
+/// For a stack whose end is not known (a fiber's, a coroutine's) the common stop copies only what such stacks usually
+/// need, so that no thread stands still for a large arena. Answers whether there was any.
 bool ProcessSession::complete_cut_stacks(DumpInProgress& at) {
   std::size_t completed = 0;
   for (ThreadDump& thread : at.dump.threads) {
@@ -422,8 +422,8 @@ bool ProcessSession::complete_cut_stacks(DumpInProgress& at) {
   return completed != 0;
 }
 
-/// Of the kernel, when they are there or, if it `waits`, once they are. From then on it is looked for who holds the
-/// other ends of what threads wait at, beside all else.
+/// Takes the kernel's facts if they are there or, if it `waits`, once they are. From then on the holders of other ends
+/// are looked for, beside all else.
 void ProcessSession::take_facts(DumpInProgress& at, bool waits) {
   using namespace std::chrono_literals;
   if (!at.facts.valid() || (!waits && at.facts.wait_for(0s) == std::future_status::timeout)) return;
@@ -431,7 +431,7 @@ void ProcessSession::take_facts(DumpInProgress& at, bool waits) {
   if (at.options.waits && at.options.pending_work && at.capture.frozen == nullptr) at.ends.emplace(at.dump, at.beside);
 }
 
-/// What threads wait for, and what else the runtimes' objects tell, as long as they are as the capture found them.
+/// Reads waits and other objects of the runtimes, as long as they are as the capture found them.
 void ProcessSession::read_objects(DumpInProgress& at, Symbolizer& symbolizer) {
   const auto runtimes = at.worker.runtimes();
   take_facts(at, false);
@@ -492,8 +492,8 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   if (auto aot = use_native_aot(walk, *capture, *worker, dump)) named_by.push_back(with_lines(std::move(aot), native));
   Symbolizer symbolizer(name_providers(named_by, worker->runtimes(), at.generated, native));
   if (capture->frozen == nullptr) symbolizer.begin(captured_at.time_since_epoch());
-  // What may be freed while the target runs goes first; symbol tables of images take longer and can wait: another
-  // thread reads them meanwhile.
+  // Code that may be freed while the target runs is named first; symbol tables of images take longer and can wait:
+  // another thread reads them meanwhile.
   std::future<void> symbols;
   if (!worker->runtimes().empty())
     symbols = read_symbols_ahead(dump, worker->modules(), *symbol_tables_, path_opener(), at.beside);
@@ -537,8 +537,8 @@ std::shared_ptr<NameProvider> ProcessSession::use_native_aot(const CaptureWalk& 
   return dotnet::AotSymbols::open(worker.modules(), aot->module, target_->loaded_memory(), unwind_tables_->of(*image));
 }
 
-/// Of the files that a target missed or could not prove only those matter that a stack runs through, a name was wanted
-/// from, or a runtime is. (Looking for images touches every file that is mapped executable.)
+/// A file that the target missed or could not prove matters only if a stack runs through it, a name was wanted from it,
+/// or it is a runtime. (Looking for images touches every file that is mapped executable.)
 void ProcessSession::add_target_diagnoses(ProcessDump& dump, const Worker& worker,
                                           const std::vector<Region>& regions) const {
   if (auto refusal = generated_->take_refusal()) dump.diagnoses.push_back(std::move(*refusal));

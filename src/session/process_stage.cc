@@ -41,7 +41,7 @@ std::string_view symbol_name(const ProcessDump& dump, const ThreadDump& thread, 
   return is_named ? std::string_view(dump.symbols[thread.symbols[frame]].name) : std::string_view();
 }
 
-/// Of the thread that is to run Main what it runs instead; empty: Main has begun, or it is not known. Main is the
+/// The code that the thread which is to run Main runs instead; empty: Main has begun, or it is not known. Main is the
 /// outermost method that the runtime was asked to run: initializers of its module and class, and startup hooks, are
 /// run before. (Whoever is hosted otherwise has no Main.)
 std::string before_main(const ProcessDump& dump, const ThreadDump& main) {

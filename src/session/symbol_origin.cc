@@ -32,7 +32,7 @@ constexpr std::array<std::pair<std::string_view, const char*>, 4> kDebuginfod{{
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
-/// What stands between `front` and the next slash; empty: `front` is not there.
+/// The part between `front` and the next slash; empty: `front` is not there.
 std::string part_behind(const std::string& path, std::string_view front) {
   const auto at = path.find(front);
   if (at == std::string::npos) return {};

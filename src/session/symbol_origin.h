@@ -12,7 +12,7 @@ namespace mixstack::session {
 
 /// Fills in package, version and server of those that are missing: of the runtime's and ASP.NET's own files the package
 /// that they were released in, of files below .nuget/packages theirs, of others that of the target's Debian. `open`
-/// opens the target's files. What cannot be told stays empty.
+/// opens the target's files. Unknown members stay empty.
 void find_origins(std::vector<ModuleSymbols>& modules, const ProcessDump& dump, const images::PathOpener& open);
 
 }  // namespace mixstack::session

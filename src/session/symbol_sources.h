@@ -1,4 +1,4 @@
-// Whom the parts of a session ask for files with symbols.
+// The sources of files with symbols that the parts of a session ask.
 #pragma once
 
 #include <memory>

@@ -15,7 +15,7 @@
 namespace mixstack::session {
 namespace {
 
-/// Of a thread that was not captured: it may be younger than the capture. Ids of another pid namespace say nothing.
+/// For a thread that was not captured: it may be younger than the capture. Ids of another pid namespace say nothing.
 bool has_ended(const ProcessDump& dump, ThreadId tid) {
   const auto is_ours = [](const ThreadDump& t) { return t.ns_tid == t.tid; };
   if (!std::all_of(dump.threads.begin(), dump.threads.end(), is_ours)) return false;

@@ -1,4 +1,4 @@
-// What threads wait for that no runtime knows of, and where the whole process stands.
+// Waits that no runtime knows of, and the stage of the whole process.
 #pragma once
 
 #include <optional>

@@ -17,7 +17,7 @@ namespace mixstack {
 
 class Walker::Implementation {
  public:
-  /// What a walker has of its session: a worker of its own, the rest borrowed or shared.
+  /// The parts that a walker has from its session: a worker of its own, the rest borrowed or shared.
   struct Parts {
     session::WorkerPool::Lease worker;
     const Target& target;

@@ -8,7 +8,7 @@
 namespace mixstack::session {
 namespace {
 
-/// What is read of hundreds of threads lies apart, some bytes in each place.
+/// Records of hundreds of threads lie apart, some bytes in each place.
 constexpr memory::CacheOptions kSmallPages{.page_size = 1024, .max_pages = 1 << 14, .read_ahead_pages = 8};
 
 }  // namespace

@@ -38,7 +38,7 @@ class Worker {
   void follow(std::shared_ptr<const ProcessGeneration> facts);
   /// A new capture: what was read of the running target is of another time.
   void forget_memory() { live_.clear(); }
-  /// What will be read of it, in many places.
+  /// Announces reads in many places.
   void fetch(std::span<const AddressRange> ranges) { live_.fetch(ranges); }
 
   [[nodiscard]] const std::shared_ptr<const ProcessGeneration>& facts() const { return facts_; }
@@ -47,9 +47,9 @@ class Worker {
   [[nodiscard]] const MemoryReader& live() const { return live_; }
   [[nodiscard]] std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes() const { return runtimes_; }
   [[nodiscard]] walk::NativeStepper& native() { return *native_; }
-  /// Of other compilers than the runtimes'; null: not asked for.
+  /// Code of other compilers than the runtimes'; null: not asked for.
   [[nodiscard]] const std::shared_ptr<GeneratedCode>& generated() const { return sources_.generated; }
-  /// Of all runtimes, to be read in a stop; null when there are none.
+  /// The roots of all runtimes, to be read in a stop; null when there are none.
   [[nodiscard]] RootSource* prepare_roots();
 
  private:
