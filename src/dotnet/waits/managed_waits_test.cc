@@ -73,7 +73,7 @@ class FakeWaits : public FakeHeap {
     memory.put_u64(at + 8, of(t));
     memory.put_u64(mutex + 8, at);
   }
-  /// What the program has of it.
+  /// The program's own handle object for it.
   Address new_handle(Address of) {
     const Address safe = object(safe_handle, 8), at = object(wait_handle, 8);
     memory.put_u64(safe + 8, handle(of));

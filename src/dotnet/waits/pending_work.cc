@@ -1,3 +1,11 @@
+// Pending work of a runtime: thread pool, timers, chains of async methods, requests.
+// Input: threads with frames, the tasks they wait for and run. Output: PendingWork.
+// Algorithm: (1) collect roots (timers, queued items, sockets, dispatched tasks), and each one's way up to the methods
+// that await it; (2) a chain down from each task that a thread waits for; (3) where it ends in a promise, extend it by
+// the ways, and by tasks on the stacks of threads that run async methods, since promises do not name what they wait
+// for; (4) ways that no thread waits for become chains; (5) add runners, contexts, schedulers, requests, values: last,
+// since all need the ends of the chains.
+// Bounds: kMostChains, kMostTimers, kMostSockets, kMostWords of a stack, kMostLinked, kMostJoined, kMostValues.
 #include "dotnet/waits/pending_work.h"
 
 #include <algorithm>
@@ -35,7 +43,7 @@ bool has_frame_of(const WaitingThread& at, std::string_view method) {
 /// Boxes call their methods in the execution context of who awaited.
 bool is_of_context(const WaitFrame& frame) { return frame.method.starts_with(bcl::kContextMethods); }
 
-/// Who lets methods that the runtime has suspended go on.
+/// Whether a frame resumes methods that the runtime has suspended.
 bool has_frame_of_dispatch(const WaitingThread& at) {
   return std::any_of(at.frames.begin(), at.frames.end(),
                      [](const WaitFrame& f) { return f.is_managed && bare_method(f.method) == bcl::kDispatches; });
@@ -241,7 +249,7 @@ PendingWork PendingWorkReader::read(std::span<const WaitedTask> waits, std::span
     ways_.push_back(chains_.way_up(root));
   }
   add_waited(waits);
-  // What is a worker's of Parallel.ForEachAsync only its stack or a way up tells.
+  // Workers of Parallel.ForEachAsync, for example, are linked to its promise only by their stacks or a way up.
   const auto may_be_open = [this](const AsyncChain& c) { return c.end == AsyncEnd::promise || is_open(c); };
   if (std::any_of(found_.chains.begin(), found_.chains.end(), may_be_open)) {
     join_what_runs(threads, running);
