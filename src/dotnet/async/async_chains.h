@@ -18,10 +18,10 @@ class AsyncChains {
   AsyncChains(ManagedObjects& objects, Delegates& delegates, StateMachines& machines, std::optional<std::int64_t> now)
       : objects_(objects), delegates_(delegates), machines_(machines), now_(now) {}
 
-  /// What a task waits for. Ids of threads are not filled in.
+  /// The chain from a task down to what it waits for. Ids of threads are not filled in.
   [[nodiscard]] AsyncChain below(Address task);
-  /// Whether its end may run: the runtime does not say so of methods that it suspends itself, and nothing that their
-  /// end awaits shows that they do not. What is queued does not run.
+  /// Whether its end may run: the runtime does not record that for methods that it suspends itself, and nothing that
+  /// their end awaits shows that they do not. A queued one does not run.
   [[nodiscard]] bool may_run(const AsyncChain& chain);
   /// The outermost of those that wait for an object, or a thread's event behind it: each `way` goes from the object to
   /// it. Where several wait for one the first is followed.

@@ -14,7 +14,7 @@ namespace mixstack::dotnet::objects {
 /// Source: Roslyn's GeneratedNames (HoistedLocalField, ThisProxyFieldName).
 [[nodiscard]] std::string_view variable_of_field(std::string_view field);
 
-/// What the variables of a suspended method hold, at most `most`. Those that the compiler has put into an object that
+/// Values of at most `most` variables of a suspended method. Those that the compiler has put into an object that
 /// lambdas share are among them.
 [[nodiscard]] std::vector<ProgramValue> async_values(ManagedObjects& objects, Values& values,
                                                      const StructPlace& machine, std::size_t most);

@@ -1,3 +1,13 @@
+// Puts the boxes of async methods found in the heap into chains, and groups equal ones.
+// Input: the boxes of a stopped process, chains already reported, queued objects. Output: chains, most frequent first.
+// Algorithm:
+//   1. Links for each box: `above`, the method that goes on when it ends, by continuations; then `below`, the one it
+//      awaits. Promises that name no task (Task.WhenAll) are followed by the tasks that end them, so `above` is first.
+//   2. Methods that await several: a depth-first search sets `below` so that a cycle through any of them is found.
+//   3. Each box without another below it starts a path, upwards and then down; boxes in no path yet start theirs after.
+//   4. Paths with equal methods, states and ends share a key: one is described, the others are only counted.
+// Bounds: kMostHops tasks between methods, kMostJoined and kMostAlsoAwaited links, AsyncChains::kMostSteps boxes of a
+// path, kMostKinds kinds of chains.
 #include "dotnet/async/heap_chains.h"
 
 #include <algorithm>
@@ -55,7 +65,7 @@ void HeapChains::leave_out(std::span<const AsyncChain> told) {
   }
 }
 
-/// Who goes on when a box's method has ended: through tasks that only stand for others (Task.Run's, WhenAll's).
+/// Finds the method that goes on when a box's has ended: through tasks that only stand for others (Task.Run, WhenAll).
 void HeapChains::find_above(std::uint32_t index) {
   const FoundBox& box = boxes_[index];
   Links& links = links_[index];
@@ -199,7 +209,7 @@ std::vector<AsyncChain> HeapChains::read() {
     Links& links = links_[i];
     if (links.above != kNone) has_below[links.above] = true;
     const bool is_named = links.below != kNone && links_[links.below].above == i;
-    // What has ended names nobody any more.
+    // An awaited task that has ended has no continuations any more.
     links.is_proved = is_named || links.awaited == 0 || machines_.is_awaited_by(links.awaited, boxes_[i].address) ||
                       (machines_.is_task(links.awaited) && machines_.is_completed(links.awaited));
   }
@@ -247,7 +257,7 @@ HeapChains::Path HeapChains::path_through(std::uint32_t index, PathEnd& end) con
   path.push_back(index);
   const auto closes = follow(&Links::above);
   const bool is_in_it = closes == path.begin();
-  // Who comes to a cycle from outside it ends at its gate: the cycle is a chain of its own.
+  // A path that enters a cycle from outside is cut where it enters: the cycle is a chain of its own.
   if (closes != path.end() && !is_in_it) {
     path.erase(closes + 1, path.end());
     end.is_cut = end.is_entered = true;

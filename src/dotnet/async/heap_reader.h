@@ -16,7 +16,7 @@ struct HeapFound {
   HeapScan scan;
   std::vector<AsyncChain> chains;  ///< equal ones together
   bool has_more = false;           ///< kinds of chains
-  /// What chains that were told before end in, and more was found below: those are among `chains` as a whole.
+  /// Ends of chains reported before below which more was found: those chains are among `chains` as a whole.
   std::unordered_set<Address> explained;
 };
 
@@ -30,7 +30,7 @@ class HeapReader {
         scanner_(objects, machines_),
         dac_table_(dac_table) {}
 
-  /// What the collector says, as of the capture or soon after.
+  /// The collector's state, as of the capture or soon after.
   [[nodiscard]] Diagnosed<GcHeap> heap() const;
   /// The same through other memory: of a process that runs it may be torn, and refused for it.
   [[nodiscard]] Diagnosed<GcHeap> heap(const MemoryReader& memory) const;
@@ -38,8 +38,8 @@ class HeapReader {
   [[nodiscard]] bool is_moving(const MemoryReader& memory) const;
   /// Finds the types of boxes, and the names of their methods, so that the stop is short.
   void prepare();
-  /// Of a process that stands still, or a core. `now` is the runtime's clock, as in AsyncChains; `told` are chains that
-  /// threads wait for, which are not told again. Not of more than `most` bytes.
+  /// Reads a stopped process or a core. `now` is the runtime's clock, as in AsyncChains; `told` are chains that threads
+  /// wait for, which are not reported again. Refuses a heap of more than `most` bytes.
   [[nodiscard]] Diagnosed<HeapFound> read(const MemoryReader& memory, std::optional<std::int64_t> now,
                                           std::span<const AsyncChain> told, std::uint64_t most);
   /// Boxes of the last `read`.

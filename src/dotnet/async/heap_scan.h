@@ -45,11 +45,11 @@ class HeapScanner {
   [[nodiscard]] HeapScan scan(std::span<const AddressRange> regions, const MemoryReader& memory, PageStore& store);
   /// The last scan saw boxes that the GC has marked: a collection was under way.
   [[nodiscard]] bool saw_marks() const { return saw_marks_; }
-  /// What was found, by address.
+  /// The boxes found, by address.
   [[nodiscard]] const std::vector<FoundBox>& boxes() const { return boxes_; }
 
  private:
-  /// What a hit is checked with.
+  /// The layout that a hit is checked with.
   struct BoxType {
     StateMachines::BoxLayout layout;
     StateMachines::MachineLayout machine;

@@ -41,7 +41,7 @@ class RuntimeAsync {
   [[nodiscard]] bool is_type(Address type);
   /// Whether it is such a task: its type says so, and what it has called when it may go on is its own.
   [[nodiscard]] bool is_task(Address object);
-  /// What goes on first, or has gone on; 0: the task's methods run, or have ended.
+  /// The continuation that goes on first, or has gone on; 0: the task's methods run, or have ended.
   [[nodiscard]] Address innermost(Address task);
 
   struct Methods {
@@ -63,7 +63,7 @@ class RuntimeAsync {
   [[nodiscard]] std::vector<Address> held_by(Address task);
   /// Whether the innermost is the runtime's own, which keeps nothing but what it awaits.
   [[nodiscard]] bool only_awaits(Address task);
-  /// What the innermost awaits as the object that stands for it says (.NET 11); 0: it does not say so.
+  /// The object that the innermost awaits, from its continuation (.NET 11); 0: not recorded there.
   [[nodiscard]] Address awaited_by(Address task);
   /// The task that goes on by an object that tasks call when they have ended (.NET 11); 0: it is no such object.
   [[nodiscard]] Address task_of(Address continuation) {

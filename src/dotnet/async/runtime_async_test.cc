@@ -140,7 +140,7 @@ TEST_F(RuntimeAsyncTest, RunningEndedAndForged) {
   const Address ended = heap_.chain(heap_.promise());
   heap_.memory.put_u32(ended + FakeRuntimeAsync::kFlags, FakeRuntimeAsync::kRanToCompletion);
   EXPECT_EQ(words(below(ended)), "completed");
-  // What it calls when it may go on is another's: an object like any other.
+  // A task whose action belongs to another task is not believed to be such a task.
   const Address forged = heap_.chain(heap_.promise());
   heap_.memory.put_u64(forged + FakeRuntimeAsync::kAction,
                        heap_.memory.read<std::uint64_t>(ended + FakeRuntimeAsync::kAction).value_or(0));

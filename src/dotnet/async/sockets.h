@@ -12,8 +12,7 @@ namespace mixstack::dotnet::objects {
 /// sockets that the engine of System.Net.Sockets watches. Empty: there are none, or they cannot be told.
 [[nodiscard]] std::vector<Address> read_socket_waits(ManagedObjects& objects, Delegates& delegates, std::size_t most);
 
-/// Of such an object: where the socket's other end is, "10.0.0.1:443", as the program knows it, and its file
-/// descriptor.
+/// The remote end of such an object's socket, "10.0.0.1:443", as the program knows it, and its file descriptor.
 struct SocketEnd {
   std::string peer;              ///< empty: not known
   std::int32_t descriptor = -1;  ///< -1: not known

@@ -1,3 +1,13 @@
+// Reads objects of async methods (boxes): state, awaited object, continuations.
+// Input: addresses of objects. Output: StructPlaces, AsyncSteps, addresses; 0 or nothing without proof.
+// Algorithm:
+//   - A box is recognized by its type (AsyncStateMachineBox, a pooled one, an async iterator). The fields of its state
+//     machine are known by compiler names (C#, VB); without these, by proof: all words may be what it awaits.
+//   - Awaited object: the first awaiter that refers to an object, since awaiters are cleared when the method goes on.
+//     By proof: the object whose continuations lead back to the box, else the only task that has not ended.
+//   - Continuations: a task's list, else any box among an object's words that awaits it; wrappers are looked through.
+// Bounds: kMostWrappers wrappers of kMostWrapperWords words, kMostAwaiterBytes of an awaiter, kMostWords words of an
+// object, kMostContinuations of a task; above kMany of them a hash set answers. Layouts and answers are cached.
 #include "dotnet/async/state_machines.h"
 
 #include <algorithm>
@@ -34,7 +44,7 @@ constexpr std::uint32_t kMostAwaiterBytes = 64;
 /// TASK_STATE_FAULTED, _CANCELED, _RAN_TO_COMPLETION (src/System/Threading/Tasks/Task.cs).
 constexpr std::uint32_t kEndedBits = 0x01600000;
 
-/// Of every object: the word before it and its MethodTable are part of its base size.
+/// The base size of every object includes the word before it and its MethodTable.
 constexpr std::uint32_t kObjectOverhead = 16;
 
 }  // namespace
@@ -253,7 +263,7 @@ Address StateMachines::behind_delegate(Address delegate, unsigned depth) {
   return only;
 }
 
-/// What a continuation leads to: a box, a task, an event that a thread waits for. 0: nothing that is known.
+/// The target of a continuation: a box, a task, an event that a thread waits for. 0: none that is known.
 Address StateMachines::resolve(Address continuation) {
   if (delegates_.is_delegate(continuation)) return behind_delegate(continuation, kMostWrappers);
   if (is_task(continuation) || machine_of(continuation)) return continuation;
@@ -317,8 +327,8 @@ std::vector<Address> StateMachines::read_continuations(Address object) {
   return found;
 }
 
-/// What the workers of a call of Parallel.ForEachAsync have in common, of a worker. The runtime suspends it itself
-/// since .NET 11: then it is among what the method keeps, where no field has a name.
+/// The state that all workers of a Parallel.ForEachAsync call share, from one worker. Since .NET 11 the runtime
+/// suspends workers itself: then the state is among the objects that the continuation keeps, where no field has a name.
 Address StateMachines::shared_by_workers(Address object) {
   if (const auto machine = machine_of(object)) {
     const auto& at = machine_layout(machine->method_table).shared_by_workers;

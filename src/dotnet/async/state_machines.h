@@ -33,14 +33,14 @@ class StateMachines {
     bool is_pooled = false;    ///< a box that is used again, and no task
     bool is_iterator = false;  ///< the object is the state machine
   };
-  /// Of objects of a type; nothing where they are no boxes.
+  /// The box layout of a type; nothing: its objects are no boxes.
   [[nodiscard]] const std::optional<BoxLayout>& box_layout(Address type);
-  /// What is asked of a state machine again and again. Offsets are from the begin of its fields.
+  /// Cached layout of a state machine. Offsets are from the beginning of its fields.
   struct MachineLayout {
     std::optional<std::uint32_t> state;
     std::vector<std::uint32_t> awaiter_words;  ///< that may refer to what it awaits
     std::vector<std::uint32_t> builder_words;  ///< one of which refers to its box
-    /// Of a worker of Parallel.ForEachAsync: what the workers of one call have in common.
+    /// In a worker of Parallel.ForEachAsync: the state that the workers of one call share.
     std::optional<std::uint32_t> shared_by_workers;
     std::uint32_t size = 0;
     /// No compiler that we know named its fields: what it awaits is then what goes on with its box. All of its words

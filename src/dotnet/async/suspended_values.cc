@@ -24,7 +24,7 @@ ProgramValue value_at(ManagedObjects& objects, Values& values, Address at, const
   return out;
 }
 
-/// What the method keeps where it is suspended; two places at one address must be the same one.
+/// The point where the method is suspended, by its state; null where its native offset is another.
 const SuspensionPoint* point_of(const std::vector<SuspensionPoint>& points, const SuspendedMethod& method,
                                 std::uint32_t native) {
   const auto state = static_cast<std::size_t>(method.state);

@@ -9,9 +9,9 @@
 
 namespace mixstack::dotnet::objects {
 
-/// What `this`, parameters and, where the assembly's PDB is on this machine, named local variables hold that the method
-/// needs when it goes on, at most `most`. Nothing where the code does not tell (precompiled methods), or the method is
-/// not suspended where its continuation says.
+/// Values that the method needs when it goes on, at most `most`: `this`, parameters and, where the assembly's PDB is on
+/// this machine, named locals. Empty where the code has no such information (precompiled methods), or the method is not
+/// suspended where its continuation says.
 [[nodiscard]] std::vector<ProgramValue> suspended_values(ManagedObjects& objects, Delegates& delegates, Values& values,
                                                          const SuspendedMethod& method, std::size_t most);
 

@@ -149,7 +149,7 @@ void ThreadPoolReader::read_local_queue(Address queue) {
 
 void ThreadPoolReader::add(Address item) {
   if (item == 0 || objects_.type_of(item) == 0) return;
-  // What wraps the rest of an async method: its own scheduler or execution context.
+  // The rest of an async method may be wrapped, to run in its own scheduler or execution context.
   if (!machines_.is_task(item) && !machines_.is_async(item)) {
     for (const std::string_view field :
          {bcl::AwaitContinuation::kAction, bcl::UserWorkItem::kCallback, bcl::UserWorkItem::kState}) {

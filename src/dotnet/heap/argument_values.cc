@@ -62,8 +62,8 @@ std::optional<Arguments::Place> Arguments::place_in(const ArgumentFrame& at) {
     const bool is_arranged = map && is_body(*map, place.from) && !info.is_funclet();
     if (!is_arranged) return std::nullopt;
   } else {
-    // What only the call still needed is not kept up to date any more: it must be needed behind the call as well, or
-    // there is nothing behind it but the method's end.
+    // A variable whose last use is the call may be stale: it must live behind the call as well, unless only the
+    // method's end is there.
     if (place.from == 0) return std::nullopt;
     place.from--;
     if (map && begins_epilogue(*map, place.to)) place.to = place.from;
@@ -78,7 +78,7 @@ std::optional<Arguments::Place> Arguments::place_in(const ArgumentFrame& at) {
 }
 
 std::optional<std::uint64_t> Arguments::register_in(const ArgumentFrame& at, unsigned reg) const {
-  // Behind a call only those hold what they held before it.
+  // Only callee-saved registers keep their values across a call.
   if (!at.frame->pc.is_exact() && !is_kept_across_calls(at.registers->arch(), reg)) return std::nullopt;
   return at.registers->get(reg);
 }
@@ -141,7 +141,7 @@ ProgramValue Arguments::value(const ArgumentFrame& at, const std::optional<Place
   return out;
 }
 
-/// What a by-reference refers to, where that is a variable on the copied stack; on the heap it may have changed.
+/// The referent of a by-reference, if it is a variable on the copied stack; on the heap it may have changed.
 void Arguments::tell_referred(const ArgumentFrame& at, const ValueType& type, Address to, ProgramValue& out) {
   ValueType referred = type;
   referred.is_by_ref = false;

@@ -15,8 +15,8 @@ namespace mixstack::dotnet::objects {
 struct ArgumentFrame {
   const Frame* frame = nullptr;
   const Registers* registers = nullptr;  ///< while this frame's code runs; null: not known
-  /// What was copied of the thread's stack in the stop, or all of memory where nothing changes: values are read there
-  /// alone.
+  /// The part of the thread's stack that was copied in the stop, or all of memory where nothing changes: values are
+  /// read only there.
   AddressRange steady;
 };
 
@@ -30,7 +30,7 @@ class Arguments {
   [[nodiscard]] std::optional<std::vector<ProgramValue>> of(const ArgumentFrame& at);
 
  private:
-  /// What is known of the frame's code, for all its variables.
+  /// Facts of the frame's code that all its variables share.
   struct Place {
     std::vector<VariableHome> homes;
     std::uint32_t from = 0, to = 0;  ///< a variable must be in the same place at both

@@ -20,7 +20,7 @@ tl::unexpected<Diagnosis> refuse_with(const char* text) {
   return tl::unexpected<Diagnosis>({{ErrorCode::field_unavailable, 0, 0}, "GC", text});
 }
 
-/// What is read of a segment.
+/// The fields read of a heap_segment.
 struct Segment {
   Address allocated = 0, reserved = 0, mem = 0, flags = 0, next = 0;
 };

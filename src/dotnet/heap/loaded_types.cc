@@ -1,3 +1,13 @@
+// Finds managed types and their fields from outside the process.
+// Input: addresses of MethodTables, or an assembly and a type name. Output: TypeFacts, FieldPlaces, 0 or nothing.
+// Algorithm:
+//   - A MethodTable (`read`): its EEClass must point back at the canonical MethodTable. Name and assembly come from the
+//     metadata. No offset of a managed type is written down here.
+//   - Fields (`read_fields`): the type's FieldDescs, each checked against the MethodTable and the type's rows in the
+//     metadata; one that does not fit discards all, since then the layout is not what we take it for.
+//   - A type by name (`find`): the assembly's module, the metadata row by a hash of the name, then the module's map of
+//     rows to MethodTables; the MethodTable found must name the same row and module.
+// Bounds: kMaxTypes cached types, kMaxFields fields, kMaxParents parents, kMaxAssemblies assemblies, 256 map blocks.
 #include "dotnet/heap/loaded_types.h"
 
 #include <algorithm>
@@ -19,7 +29,7 @@ constexpr std::uint32_t kValueMask = 0x000c0000, kValue = 0x00040000, kHasCompon
 constexpr std::uint32_t kCategoryMask = 0x000f0000, kInterface = 0x000c0000;
 constexpr std::uint32_t kGenericsMask = 0x30;
 
-// FieldDesc (src/coreclr/vm/field.h), which no descriptor tells: the enclosing MethodTable, then two words of bits.
+// FieldDesc (src/coreclr/vm/field.h), which no descriptor has: the enclosing MethodTable, then two words of bits.
 // Each entry proves itself by its MethodTable and by the range of rows that the type has in the metadata.
 constexpr std::uint32_t kFieldDescSize = 16;
 struct FieldDesc {
@@ -246,8 +256,8 @@ const std::vector<Address>& LoadedTypes::modules() {
   return modules_;
 }
 
-/// The first of the assembly; 0: there is none. What an assembly is called its metadata tells, which are looked at one
-/// after the other: the core library, which most is asked of, is loaded first.
+/// The first module of the assembly; 0: there is none. Names are in each module's metadata, which is opened one by one
+/// as needed: the core library, which most look-ups are for, is loaded first.
 Address LoadedTypes::module_of_assembly(std::string_view name) {
   const std::string key(name);
   for (; !module_by_name_.contains(key) && named_ < modules().size(); named_++)
@@ -256,7 +266,7 @@ Address LoadedTypes::module_of_assembly(std::string_view name) {
   return at == module_by_name_.end() ? 0 : at->second;
 }
 
-/// The core library has thousands of types, of which a handful is asked for: their whole names are not made.
+/// Hashes of simple names: the core library has thousands of types, and full names are built only for the few wanted.
 const LoadedTypes::RowsByName& LoadedTypes::rows_by_name(Address module, const names::ModuleFacts& facts) {
   const auto [it, is_new] = rows_of_modules_.try_emplace(module);
   if (!is_new || facts.metadata == nullptr) return it->second;
@@ -269,12 +279,12 @@ const LoadedTypes::RowsByName& LoadedTypes::rows_by_name(Address module, const n
   return it->second;
 }
 
-/// The first of a type with this name; 0: there is none.
+/// The first row of a type with this full name; 0: there is none.
 std::uint32_t LoadedTypes::row_of(Address module, std::string_view name) {
   const names::ModuleFacts& facts = names_.module(module);
   const RowsByName& rows = rows_by_name(module, facts);
   std::uint32_t found = 0;
-  // Its own name may have dots, too: each beginning is tried.
+  // The simple name may contain dots, too: each possible beginning is tried.
   for (std::size_t begin = 0; begin < name.size();) {
     const std::size_t hash = std::hash<std::string_view>{}(name.substr(begin));
     for (auto at = std::lower_bound(rows.begin(), rows.end(), std::pair(hash, std::uint32_t{0}));
@@ -315,7 +325,7 @@ Address LoadedTypes::find(std::string_view assembly, std::string_view name) {
       if (facts != nullptr && facts->type_def == rid && facts->module == module) found = table;
     }
   }
-  if (found != 0) found_.emplace(std::move(key), found);  // a type that is not loaded may come
+  if (found != 0) found_.emplace(std::move(key), found);  // a type that is not loaded yet may be loaded later
   return found;
 }
 

@@ -17,15 +17,15 @@ namespace mixstack::dotnet::objects {
 
 /// Where a field lies.
 struct FieldPlace {
-  /// Of an instance: bytes after the object's MethodTable word, or from the beginning of a struct that lies in
-  /// something else. Of a static: bytes from where the statics of its kind begin.
+  /// For instance fields, bytes after the object's MethodTable word, or from the beginning of a struct that lies in
+  /// something else. For statics, bytes from where the statics of that kind begin.
   std::uint32_t offset = 0;
   names::ElementType element = names::ElementType::end;  ///< class_ for every reference
   bool is_static = false, is_thread_static = false;
   Address introduced_by = 0;  ///< canonical MethodTable of the type that declares it
 };
 
-/// What is known of a MethodTable. Facts of the process: a type that cannot be unloaded never changes.
+/// Facts of a MethodTable. They stay true: a type that cannot be unloaded never changes.
 struct TypeFacts {
   Address method_table = 0, canonical = 0, ee_class = 0;
   Address parent = 0;  ///< 0: none
@@ -57,9 +57,9 @@ class LoadedTypes {
   [[nodiscard]] Address find(std::string_view assembly, std::string_view name);
   /// A field of the type or of those it derives from. Nothing: there is none, or the type cannot be read.
   [[nodiscard]] std::optional<FieldPlace> field(Address method_table, std::string_view name);
-  /// The type itself, or one that it derives from, has this name (of a CoreLib type, or any with it).
+  /// Whether the type itself, or one that it derives from, has this name, in whatever assembly.
   [[nodiscard]] bool is_a(Address method_table, std::string_view name);
-  /// The same of a type of the core library alone: others may have types of that name.
+  /// The same, but only for types of the core library: others may have types of that name.
   [[nodiscard]] bool is_core(Address method_table, std::string_view name);
   /// Names and places of the fields that a type itself declares, in the order of the metadata.
   struct NamedField {
@@ -67,7 +67,7 @@ class LoadedTypes {
     FieldPlace place;
   };
   [[nodiscard]] const std::vector<NamedField>& own_fields(Address method_table);
-  /// C# name with arguments: `System.Collections.Generic.List<int>`. Empty: it cannot be told.
+  /// C# name with arguments: `System.Collections.Generic.List<int>`. Empty: not known.
   [[nodiscard]] std::string csharp_name(Address method_table);
   /// TypeHandles of the type's arguments, in order.
   [[nodiscard]] std::vector<Address> arguments(Address method_table);
@@ -93,10 +93,10 @@ class LoadedTypes {
   names::MethodNames& names_;
   std::unordered_map<Address, std::optional<TypeFacts>> types_;
   std::unordered_map<Address, std::vector<NamedField>> fields_;  ///< by canonical MethodTable
-  /// Answers of `field`, those that there is none included; by MethodTable.
+  /// Results of `field`, negative ones included; by MethodTable.
   std::unordered_map<Address, std::vector<std::pair<std::string, std::optional<FieldPlace>>>> asked_;
   const std::vector<NamedField> no_fields_;
-  /// Rows of a module's types by the hash of their own names, without those of what they are in.
+  /// Rows of a module's types by the hash of their simple names, without namespace and enclosing types.
   using RowsByName = std::vector<std::pair<std::size_t, std::uint32_t>>;
   [[nodiscard]] const RowsByName& rows_by_name(Address module, const names::ModuleFacts& facts);
   std::unordered_map<Address, RowsByName> rows_of_modules_;

@@ -17,17 +17,17 @@ struct StructPlace {
   Address method_table = 0;  ///< of the struct's type
 };
 
-/// Reads objects. An address is an object only if its first word is a MethodTable whose EEClass points back; every
-/// value is foreign all the same. What an object lacks, or memory does not hold, is nothing. Not thread-safe. Borrows
-/// the types.
+/// Reads objects. An address is an object only if its first word is a MethodTable whose EEClass points back; its values
+/// are untrusted all the same. A field that the type lacks, or memory that cannot be read, is nothing. Not thread-safe.
+/// Borrows the types.
 class ManagedObjects {
  public:
   static constexpr std::size_t kMaxElements = 1 << 16;  ///< of one array that is read
 
   explicit ManagedObjects(LoadedTypes& types) : types_(types) {}
 
-  /// The MethodTable of an object; 0: there is none. Enough for a word of a stack; a word found in the heap needs
-  /// `header_is_clear`, too: tables of the cast cache look like objects else.
+  /// The MethodTable of an object; 0: it is none. Enough for a word of a stack; a word found in the heap needs
+  /// `header_is_clear`, too, since tables of the cast cache look like objects.
   [[nodiscard]] Address type_of(Address object);
   [[nodiscard]] bool header_is_clear(Address object) const;
   [[nodiscard]] bool is_a(Address object, std::string_view type) { return types_.is_a(type_of(object), type); }

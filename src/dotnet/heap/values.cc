@@ -1,3 +1,12 @@
+// Turns bytes of managed values into words: numbers, references, nullables, enums, small structs.
+// Input: a declared type (from metadata) and the bytes of the value, or an object's address. Output: ProgramValue.
+// Algorithm: `tell` finds the size of the type, then decides by its kind: primitives and nullables are formatted,
+// by-references and pointers shown as addresses. A struct shows its fields in braces only if each is a number or a
+// reference; an enum shows its number. A reference must lead to an object whose type derives from the declared one,
+// else the bytes were not what the variable tables said, and the value is unread. If objects may have moved since,
+// references are not followed at all. A field's FieldDesc overrides the metadata: it says how the runtime stored it.
+// Bounds: kMostBytes of a field's value, kMostFields fields of a struct, kMostText units of a string,
+// LoadedTypes::kMaxParents base types. Texts of strings and characters are read only where ValueRules::data allows.
 #include "dotnet/heap/values.h"
 
 #include <algorithm>
@@ -15,10 +24,8 @@ using names::ElementType;
 using names::ValueKind;
 using names::ValueType;
 
-/// Of every object: the word before it and its MethodTable are part of its base size.
+/// The base size of every object includes the word before it and its MethodTable.
 constexpr std::uint32_t kObjectOverhead = 16;
-
-/// What the runtime uses in place of reference types in code that several share (src/coreclr/vm/clsload.cpp).
 
 template <class T>
 std::string number_text(std::span<const std::byte> bytes) {
@@ -130,7 +137,7 @@ std::size_t Values::size_of(const ValueType& type) {
     case ValueKind::unknown:
       return 0;
   }
-  // How large an instance is, its definition does not say.
+  // A generic type's definition does not say how large an instance is: that needs the instance's own MethodTable.
   const Address table = type.is_generic ? type.handle : method_table_of(type);
   const TypeFacts* facts = objects_.types().at(table);
   if (facts == nullptr) return 0;
@@ -176,7 +183,7 @@ void Values::tell(const ValueType& type, std::span<const std::byte> bytes, Progr
 
 bool Values::derives_from(Address type, Address declared) {
   const TypeFacts* wanted = objects_.types().at(declared);
-  if (wanted == nullptr || wanted->is_interface) return true;  // what an object implements is not looked at
+  if (wanted == nullptr || wanted->is_interface) return true;  // interface maps are not read
   const Address module = wanted->module;
   const std::uint32_t type_def = wanted->type_def;
   for (unsigned depth = 0; type != 0 && depth < LoadedTypes::kMaxParents; depth++) {
@@ -216,7 +223,7 @@ void Values::tell_reference(Address object, Address declared, ProgramValue& out)
   if (rules_.data) out.content = objects_.text(object, kMostText);
 }
 
-/// A field of a struct that is shown in braces; empty: it cannot be shown so.
+/// A field of a struct, as shown in braces; empty: it is not simple enough.
 std::string Values::field_text(const LoadedTypes::NamedField& field, std::span<const std::byte> bytes) {
   if (field.place.offset >= bytes.size()) return {};
   const auto rest = bytes.subspan(field.place.offset);
@@ -230,7 +237,7 @@ std::string Values::field_text(const LoadedTypes::NamedField& field, std::span<c
 }
 
 void Values::tell_structure(Address method_table, std::span<const std::byte> bytes, ProgramValue& out) {
-  out.state = ValueState::told;  // its type is, at least
+  out.state = ValueState::told;  // at least its type is known
   LoadedTypes& types = objects_.types();
   const TypeFacts* facts = types.at(method_table);
   if (facts == nullptr) return;
@@ -242,7 +249,7 @@ void Values::tell_structure(Address method_table, std::span<const std::byte> byt
   for (const auto& field : fields) {
     if (field.place.is_static) continue;
     std::string value = field_text(field, bytes);
-    if (value.empty() || ++shown > kMostFields) return;  // not simple: its type is all
+    if (value.empty() || ++shown > kMostFields) return;  // not simple: only its type is shown
     if (is_enum) {
       out.text = std::move(value);
       return;
@@ -258,14 +265,14 @@ ProgramValue Values::field(Address base, Address method_table, const LoadedTypes
   out.state = ValueState::unread;
   auto type = names_.field_type(method_table, field.name);
   if (!type) return out;
-  // The runtime's own word on how the field is stored goes first: a type that is not loaded is looked up in vain.
+  // The FieldDesc decides whether the field is a reference: the metadata names types that may not be loaded.
   const bool is_reference = field.place.element == ElementType::class_;
   if (is_reference) type->kind = ValueKind::reference;
   if (!is_reference && type->kind == ValueKind::reference) return out;
   const std::size_t size = size_of(*type);
   if (size == 0 || size > kMostBytes) {
     out.type = type->text;
-    if (size != 0 || type->kind == ValueKind::structure) out.state = ValueState::told;  // its type, no more
+    if (size != 0 || type->kind == ValueKind::structure) out.state = ValueState::told;  // only its type
     return out;
   }
   std::array<std::byte, kMostBytes> room{};

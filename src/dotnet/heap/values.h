@@ -11,14 +11,14 @@
 
 namespace mixstack::dotnet::objects {
 
-/// What may be told.
+/// The parts of values that may be reported.
 struct ValueRules {
   bool data = false;          ///< contents of strings and characters
   bool objects_stand = true;  ///< no object can have moved since references to it were read
 };
 
-/// Reads values. What is shown is bounded and printable; a reference is believed where it leads to an object of the
-/// type that it is declared with. Borrows everything; not thread-safe.
+/// Reads values. Texts are bounded and printable; a reference is believed if it leads to an object of its declared
+/// type. Borrows everything; not thread-safe.
 class Values {
  public:
   static constexpr std::size_t kMostText = 80;    ///< UTF-16 units of a string
@@ -30,10 +30,10 @@ class Values {
 
   /// Bytes of a value of this type (not of what a by-reference refers to); 0: not known.
   [[nodiscard]] std::size_t size_of(const names::ValueType& type);
-  /// Fills in what a value of this type is by its bytes, `size_of` of them. `out.type` is its declared type, until an
-  /// object's own is known.
+  /// Fills in a value of this type from its bytes, `size_of` of them. `out.type` is the declared type, or an object's
+  /// own once that is known.
   void tell(const names::ValueType& type, std::span<const std::byte> bytes, ProgramValue& out);
-  /// The same of a reference; `declared`: type that the object must be of, or derive from; 0: any.
+  /// The same for a reference; `declared`: type that the object must be of, or derive from; 0: any.
   void tell_reference(Address object, Address declared, ProgramValue& out);
   /// A field of the type of `method_table`, whose fields begin at `base`.
   [[nodiscard]] ProgramValue field(Address base, Address method_table, const LoadedTypes::NamedField& field);

@@ -1,4 +1,4 @@
-// What threads of the runtime say that they block on, and who holds it: records that the runtime keeps for debuggers.
+// The locks that threads of the runtime block on, and their owners, by the records that it keeps for debuggers.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct BlockingRecord {
   Address word = 0;              ///< its first word as it was read
 };
 
-/// Who holds a lock.
+/// A lock and its owner.
 struct LockState {
   Address object = 0;
   std::uint64_t owner = 0;          ///< OS thread id in the target's pid namespace; 0: nobody, or it has ended

@@ -45,8 +45,8 @@ ByObject objects_in_frames(ManagedObjects& objects, std::span<const WaitingThrea
   return found;
 }
 
-/// Where a timer is on more stacks than it runs callbacks, some are of before. What two timers have been given is set
-/// by the first that ends.
+/// A timer on more stacks than it runs callbacks is a stale word on some: it names no thread. A handle given to two
+/// timers is set by the first that ends, so it names none either.
 void add_timers(ManagedObjects& objects, std::span<const WaitingThread> threads, EndsOfWork& ends) {
   const auto is_timer = [&](Address a) { return objects.is_a(a, bcl::Timer::kType); };
   std::set<Address> given_twice;

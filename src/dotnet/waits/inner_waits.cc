@@ -9,7 +9,7 @@
 
 namespace mixstack::dotnet::objects {
 /// A SpinLock is a word that a method of its own keeps a reference to while it spins: the managed id of the owner, or,
-/// without owner tracking, a flag (SpinLock.cs). Of the words of these frames it is the only one that leads to one.
+/// without owner tracking, a flag (SpinLock.cs). It must be the only word of these frames that leads to such a value.
 ThreadWait ThreadWaits::spin_lock(const WaitingThread& at) {
   constexpr std::uint32_t kNoTracking = 0x80000000, kHeld = 1;
   ThreadWait wait;
@@ -22,7 +22,7 @@ ThreadWait ThreadWaits::spin_lock(const WaitingThread& at) {
   const auto inner = std::find_if(at.frames.begin(), at.frames.end(), is_its);
   const auto outer = std::find_if(at.frames.rbegin(), at.frames.rend(), is_its);
   if (inner == at.frames.end() || outer == at.frames.rend()) return {};
-  // Whom it calls keeps the reference in its own frame, where it was in a register.
+  // Its callees may have saved the register with the reference in their own frames.
   constexpr std::ptrdiff_t kCallees = 3;
   const auto first = inner - std::min(kCallees, inner - at.frames.begin());
   const Address begin = first->sp & ~Address{7}, end = std::max(outer->cfa, begin);

@@ -7,8 +7,8 @@
 
 namespace mixstack::dotnet::objects {
 
-/// Empty: it does. Else what it lacks, in words: types that a wait is told by have other fields than those that are
-/// known. What is not loaded, no thread waits with.
+/// Empty: they are known. Else the reason in words: types that waits are read from have other fields than we know.
+/// Types that are not loaded do not count: no thread waits with them.
 [[nodiscard]] std::string why_waits_are_unknown(ManagedObjects& objects);
 
 }  // namespace mixstack::dotnet::objects

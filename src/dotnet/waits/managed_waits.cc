@@ -8,7 +8,7 @@
 
 namespace mixstack::dotnet::objects {
 
-/// The stack slot of the record holds the reference. Of a running process a collection may have moved the Lock, and
+/// The stack slot of the record holds the reference. In a running process a collection may have moved the Lock, and
 /// changed the slot, since the stack was copied.
 Address ThreadWaits::lock_in(const WaitingThread& at, const BlockingRecord& record) {
   if (now_ == nullptr || !is_still(at, record)) return record.pointer;
@@ -43,8 +43,8 @@ ThreadWait ThreadWaits::wait_for_lock(const WaitingThread& at, const BlockingRec
 }
 
 /// The owner's managed id is all that a Lock keeps. Ids of threads that have ended are given to new ones, as the
-/// runtime itself takes them for the owner then. Of a running process the Lock may have been taken by a thread that is
-/// younger than the list: then the list is read again, and after it whose the Lock is.
+/// runtime itself takes them for the owner then. In a running process the owner may be younger than the list of
+/// threads: then the list is read again, and after it the Lock's owner.
 void ThreadWaits::describe_managed_owner(const LockState& lock, ThreadWait& wait) {
   if (lock.managed_owner == 0) return;
   bool is_dead = false;
@@ -100,7 +100,7 @@ bool ThreadWaits::are_members(const std::vector<WaitedObject>& members, const Ma
                      [&](const WaitedObject& m) { return recorded.is_for(subsystem_.waitable_of(m.address)); });
 }
 
-/// What the program calls them is not on the stack.
+/// Reports the runtime's WaitableObjects where the program's own handle objects are not on the stack.
 ThreadWait ThreadWaits::waitables(const WaitingThread& at, const ManagedWait& recorded, const Candidates& found) {
   ThreadWait wait;
   for (const Address waitable : recorded.waitables) {

@@ -28,7 +28,7 @@ struct SyncState {
 };
 static_assert(offsetof(WaitNode, info) == 48 && offsetof(SyncState, owner) == 48);
 
-// Of CPalThread (src/coreclr/pal/src/include/pal/thread.hpp), behind a mutex of libc: of 40 bytes on x86-64, of 48 on
+// Offsets in CPalThread (src/coreclr/pal/src/include/pal/thread.hpp), behind a mutex of libc: 40 bytes on x86-64, 48 on
 // ARM64.
 constexpr std::uint64_t kThreadIds[] = {80, 88};
 constexpr Address kFarthest = 64;  // the wait information, behind the word: a condition variable has 48 bytes

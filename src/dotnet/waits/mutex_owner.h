@@ -1,4 +1,4 @@
-// Who holds the System.Threading.Mutex that a thread waits for, as the runtime's platform layer keeps it.
+// The owner of the System.Threading.Mutex that a thread waits for, as the runtime's platform layer keeps it.
 #pragma once
 
 #include <cstdint>

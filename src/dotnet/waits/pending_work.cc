@@ -1,3 +1,11 @@
+// Pending work of a runtime: thread pool, timers, chains of async methods, requests.
+// Input: threads with frames, the tasks they wait for and run. Output: PendingWork.
+// Algorithm: (1) collect roots (timers, queued items, sockets, dispatched tasks), and each one's way up to the methods
+// that await it; (2) a chain down from each task that a thread waits for; (3) where it ends in a promise, extend it by
+// the ways, and by tasks on the stacks of threads that run async methods, since promises do not name what they wait
+// for; (4) ways that no thread waits for become chains; (5) add runners, contexts, schedulers, requests, values: last,
+// since all need the ends of the chains.
+// Bounds: kMostChains, kMostTimers, kMostSockets, kMostWords of a stack, kMostLinked, kMostJoined, kMostValues.
 #include "dotnet/waits/pending_work.h"
 
 #include <algorithm>
@@ -35,7 +43,7 @@ bool has_frame_of(const WaitingThread& at, std::string_view method) {
 /// Boxes call their methods in the execution context of who awaited.
 bool is_of_context(const WaitFrame& frame) { return frame.method.starts_with(bcl::kContextMethods); }
 
-/// Who lets methods that the runtime has suspended go on.
+/// Whether a frame resumes methods that the runtime has suspended.
 bool has_frame_of_dispatch(const WaitingThread& at) {
   return std::any_of(at.frames.begin(), at.frames.end(),
                      [](const WaitFrame& f) { return f.is_managed && bare_method(f.method) == bcl::kDispatches; });

@@ -1,4 +1,4 @@
-// What a program has to do besides what its threads do: its thread pool, timers, and chains of async methods.
+// Pending work of a program besides what its threads run: its thread pool, timers, and chains of async methods.
 #pragma once
 
 #include <span>

@@ -28,8 +28,8 @@ bool contains(std::string_view text, std::string_view lower) {
   return std::search(text.begin(), text.end(), lower.begin(), lower.end(), is_same) != text.end();
 }
 
-/// What programmers call the field. A number needs such a name, for any small number is some thread's id, and must not
-/// count: "_owners" and "_ownerCount" do.
+/// Whether a field's name says that it holds an owner. A number needs such a name, since any small number is some
+/// thread's id. Counts are excluded: "_owners", "_ownerCount".
 bool names_an_owner(std::string_view field) {
   constexpr std::array<std::string_view, 6> kWords{"owner", "holder", "heldby", "lockedby", "writerid", "writerthread"};
   return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view w) { return contains(field, w); }) &&
@@ -41,7 +41,7 @@ bool may_be_id(std::int32_t number, std::string_view field) {
   return number != 1 || contains(field, "id") || contains(field, "thread");
 }
 
-/// What programmers call a type whose reference to a thread is its owner whatever the field is called.
+/// Whether a type's name says that it is a lock: then its reference to a thread is its owner, whatever field it is in.
 bool is_called_a_lock(std::string_view type) {
   constexpr std::array<std::string_view, 5> kWords{"lock", "mutex", "semaphore", "latch", "guard"};
   return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view w) { return contains(type, w); });

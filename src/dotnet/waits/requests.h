@@ -39,7 +39,7 @@ class Requests {
   struct Where {
     std::uint32_t thread = 0, chain = 0;
   };
-  /// What may be a request, and of which kind: nothing where it is none that is under way.
+  /// The kind of request that an object may be; nothing: it is none in progress.
   [[nodiscard]] std::optional<RequestKind> kind_of(Address object);
   void add(Address object, RequestKind kind, Where where);
   void look_at_held(Address object, std::string_view method, Where where);

@@ -1,3 +1,10 @@
+// The wait of one thread of the runtime, and its owners.
+// Input: a thread with frames, registers and stack. Output: a ThreadWait and how it is proved; kind none if unknown.
+// Algorithm: the runtime's blocking record comes first, since it names the lock. Without one the innermost managed
+// frames choose the kind (handle, join, spin, callback, sleep), and words of the stack that are objects are candidates:
+// one counts as proved where its fields lead back to the awaited event or lock. Owners come last: recorded, by a Task
+// that a thread runs, or by fields of the program's own locks (program_locks.cc).
+// Bounds: kManagedFrames frames, kMostWords words, kMostObjects candidates, kMostMembers members of a list.
 #include "dotnet/waits/thread_waits.h"
 
 #include <algorithm>
@@ -61,7 +68,7 @@ std::string name_with_arguments(LoadedTypes& types, Address type) {
 ThreadWait ThreadWaits::of(const WaitingThread& at) {
   if (at.thread == nullptr || at.thread->is_dead() || at.frames.empty()) return {};
   ThreadWait wait = lock_of_program(at, any_wait(at));
-  // Who waits for the task that it runs never gets on.
+  // A thread that waits for a task which it runs itself is blocked for ever: it stays its own owner.
   if (wait.kind == WaitKind::task || wait.kind == WaitKind::all_tasks) return wait;
   // Else nobody is held up by itself: who has the lock already is about to leave the wait, or holds another part of it.
   const auto self = std::find(wait.owners.begin(), wait.owners.end(), static_cast<std::uint32_t>(at.thread->os_id));
@@ -164,8 +171,8 @@ ThreadWait ThreadWaits::recorded_wait(const WaitingThread& at, std::span<const B
 
 /// A monitor that its owner held when it ended keeps the owner's managed id, mostly without a thread id, and a Lock the
 /// thread id: nobody is left to leave it. Ids of threads that have ended are given to new ones: whom both ids do not
-/// name is not the owner. Of a running process the lock may have been taken by a thread that is younger than the list:
-/// then its thread id is told, and whoever asks knows whether such a thread is there.
+/// name is not the owner. In a running process the owner may be younger than the list of threads: then its thread id is
+/// reported, and the caller knows whether there is such a thread.
 void ThreadWaits::describe_owner(const LockState& lock, ThreadWait& wait) {
   if (lock.is_by_managed_id) return describe_managed_owner(lock, wait);
   constexpr std::uint64_t kNone = 0, kOrphan = ~std::uint64_t{0};
@@ -360,8 +367,8 @@ std::uint64_t ThreadWaits::os_id_of_managed(std::int32_t id) const {
   return 0;
 }
 
-/// Who waits for `event`, one of the four of the lock: readers are held up by a writer alone, an upgradeable one by
-/// another such and a writer, writers by everybody.
+/// Owners that block waiters for `event`, one of the lock's four: a reader is blocked by a writer only, an upgradeable
+/// reader by another one and a writer, a writer by all.
 void ThreadWaits::describe_reader_writer_lock(Address lock, std::string_view event, ThreadWait& wait) {
   wait.kind = WaitKind::reader_writer_lock;
   wait.object = object(lock);
@@ -395,7 +402,7 @@ void ThreadWaits::describe_reader_writer_lock(Address lock, std::string_view eve
     wait.object.detail = std::to_string(readers) + (readers == 1 ? " reads" : " read");
 }
 
-/// The futex call's fourth argument is a time-out. Of a call that is not known it may be there.
+/// The futex call's fourth argument is a time-out. A call that is not known may have one.
 bool ThreadWaits::may_give_up(const WaitingThread& at) { return at.call[0] == 0 || at.call[3] != 0; }
 
 /// The holder, where it can be told.
@@ -419,7 +426,7 @@ void ThreadWaits::describe_only_handle(const WaitingThread& at, ThreadWait& wait
   if (!wait.owners.empty()) wait.proof = Proof::proved;  // that the thread waits for a mutex is, and this is the one
 }
 
-/// Of the two handles of SignalAndWait only a mutex tells that it is the one that is waited for.
+/// SignalAndWait has two handles. Only a mutex with an owner proves that it is the one that is waited for.
 ThreadWait ThreadWaits::one_of_two_handles(const WaitingThread& at, const Candidates& found) {
   ThreadWait wait;
   wait.kind = WaitKind::wait_handle;

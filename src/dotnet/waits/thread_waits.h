@@ -1,4 +1,4 @@
-// What each thread of the runtime waits for, and who holds it.
+// The wait of each thread of the runtime, and its owners.
 #pragma once
 
 #include <array>
@@ -42,8 +42,8 @@ class ThreadWaits {
         now_(now),
         finalizer_(finalizer) {}
 
-  /// What the thread waits for; kind `none`: nothing that the runtime's objects tell of. `owners` are OS thread ids in
-  /// the target's pid namespace.
+  /// The thread's wait; kind `none`: the runtime's objects show none. `owners` are OS thread ids in the target's pid
+  /// namespace.
   [[nodiscard]] ThreadWait of(const WaitingThread& at);
   /// Whether the records and objects of all threads are there: of a core without the heap no wait is told, and that
   /// none is told says nothing.

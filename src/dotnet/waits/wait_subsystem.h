@@ -11,7 +11,7 @@
 
 namespace mixstack::dotnet::objects {
 
-/// What a thread's ThreadWaitInfo says while it waits.
+/// Contents of a thread's ThreadWaitInfo while it waits.
 struct ManagedWait {
   std::vector<Address> waitables;  ///< WaitableObjects that it waits for; none: it sleeps
   bool is_for_all = false;         ///< of several: for all of them
@@ -29,8 +29,8 @@ class WaitSubsystem {
   [[nodiscard]] std::optional<ManagedWait> of(const ManagedThread& thread);
   /// The managed object of a thread; 0: it has none.
   [[nodiscard]] Address thread_object(const ManagedThread& thread) const;
-  /// What a SafeWaitHandle, or an event, mutex or semaphore of the program, stands for: a WaitableObject, or a named
-  /// mutex. 0: nothing is known.
+  /// The object behind a SafeWaitHandle, or an event, mutex or semaphore of the program: a WaitableObject, or a named
+  /// mutex. 0: not known.
   [[nodiscard]] Address waitable_of(Address handle);
   /// The managed object of the thread that holds a mutex, a named one, too; 0: nobody, or it is none.
   [[nodiscard]] Address owner_of(Address waitable);

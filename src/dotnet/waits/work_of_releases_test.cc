@@ -1,4 +1,4 @@
-// What async methods of .NET's own tell of requests, callbacks and workers, in the structures of each release.
+// Requests, callbacks and workers found by .NET's own async methods, in the structures of each release.
 #include <gtest/gtest.h>
 
 #include "dotnet/waits/pending_work.h"
@@ -50,7 +50,7 @@ class WorkOfReleases : public ::testing::TestWithParam<const char*> {
   }
   std::vector<Request> requests(Address waited) { return pending(waited).requests; }
   std::vector<Address> continuations(Address task) { return Readers(heap_).machines.continuations(task); }
-  /// What workers of a call share, and the task that ends with all of them.
+  /// The object that workers of a call share; it leads to the task that ends with all of them.
   Address shared_by_workers(Address task) {
     const Address at = heap_.object(heap_.for_each, 8);
     heap_.memory.put_u64(at + FakeHeap::kSourceTask, task);

@@ -69,7 +69,7 @@ bool has_run_since(const ProcessDump& dump, std::chrono::steady_clock::time_poin
   constexpr std::chrono::milliseconds kLeast{10};
   constexpr std::chrono::microseconds kByOurStop{20};  // of each thread, with what it takes to go back to its wait
   std::this_thread::sleep_until(began + kLeast);
-  // Of one that others keep from the processors no time tells.
+  // The clock of a runnable thread that gets no processor stands still: its state counts instead.
   const ThreadClocks clocks(dump.target.pid);
   const auto runs = [&](const ThreadDump& t) { return t.kernel_state == 'R' && clocks.is_runnable(t.tid); };
   if (std::any_of(dump.threads.begin(), dump.threads.end(), runs)) return true;

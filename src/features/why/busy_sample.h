@@ -14,8 +14,8 @@ namespace mixstack::why {
 /// Waits until some milliseconds have passed since `began`, which is before the dump.
 [[nodiscard]] bool has_run_since(const ProcessDump& dump, std::chrono::steady_clock::time_point began);
 
-/// Samples for `time`, by perf events where they are allowed, else by stops. Of a process that ends meanwhile the
-/// answer is what was seen until then. `session` is the dump's; it is used until this returns. Errors: as
+/// Samples for `time`, by perf events where they are allowed, else by stops. If the process ends meanwhile, the answer
+/// has the samples until then. `session` is the dump's; it is used until this returns. Errors: as
 /// `record::open_recorder`.
 [[nodiscard]] Result<Busyness> sample_busyness(const std::shared_ptr<record::SharedSession>& session,
                                                const ProcessDump& dump, std::chrono::milliseconds time);

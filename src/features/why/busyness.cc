@@ -1,3 +1,12 @@
+// Summary of the running code of a process, from samples of its stacks.
+// Input: a Recording, and for which share of the time each thread stopped the runtime's others. Output: Busyness:
+// samples by kind of code, by thread, and the hottest functions.
+// Algorithm: (1) each sample of a running or runnable thread gets one kind, from the innermost frames outwards: the JIT
+// and the collector win over the runtime that they call, and managed code ends the search; threads that only collect or
+// compile are known by name. (2) Its functions are counted: self, total (once a sample, however deep the recursion),
+// and for code of the program all that ran on its behalf. (3) Samples of the runtime are moved to the collector for the
+// time that the thread stopped the others, since a runtime without symbols does not show which is which. (4) Sort.
+// Bounds: linear in frames of all samples; kMostBusyFunctions functions, each with at least 1 % of the samples.
 #include "features/why/busyness.h"
 
 #include <algorithm>
@@ -11,7 +20,7 @@
 namespace mixstack::why {
 namespace {
 
-/// Its threads do nothing else (src/coreclr/gc and vm, as far as the kernel keeps the names).
+/// Threads that only collect or only compile (names of src/coreclr/gc and vm, cut as the kernel cuts them).
 constexpr std::string_view kCollectors[] = {".NET Server GC", ".NET BGC"};
 constexpr std::string_view kCompilers[] = {".NET Tiered Com"};
 
@@ -29,7 +38,7 @@ bool is_collectors(std::string_view module, const RecordedFunction& function) {
          name.find("gc_heap::") != std::string_view::npos;
 }
 
-/// Of a native frame below which there may be others that say more; `native`: this one says nothing.
+/// The kind that one native frame shows; `native`: none. Its native callers may show more (`says_more`).
 BusyKind native_kind(std::string_view module, const RecordedFunction& function) {
   if (module.starts_with("libclrjit")) return BusyKind::jit;
   if (is_collectors(module, function)) return BusyKind::gc;
@@ -39,7 +48,7 @@ BusyKind native_kind(std::string_view module, const RecordedFunction& function) 
   return BusyKind::native;
 }
 
-/// The runtime works for the JIT and for its collector, which call it, too.
+/// The JIT and the collector call the runtime, too: their frames count more than its own.
 bool says_more(BusyKind kind, BusyKind than) {
   const auto rank = [](BusyKind k) {
     if (k == BusyKind::jit || k == BusyKind::gc) return 3;
@@ -100,7 +109,7 @@ class Counter {
     count_functions(frames, context.thread, kind, sample.count);
   }
 
-  /// What a thread spent in the runtime while it stopped the others.
+  /// Counts as collection the samples of the runtime that a thread took while it stopped the others.
   void move_collections(const std::map<std::uint32_t, double>& suspended_by) {
     for (std::size_t i = 0; i < threads_.size(); i++) {
       const auto told = suspended_by.find(recording_.threads()[i].tid);
@@ -139,7 +148,7 @@ class Counter {
   };
   struct PerFunction {
     std::uint64_t self = 0, total = 0;
-    std::uint64_t caused = 0;                       ///< of a method of the program: what others ran on its behalf, too
+    std::uint64_t caused = 0;                       ///< of the program's own code: with samples of its callees
     std::array<std::uint64_t, kBusyKinds> kinds{};  ///< of `self`
     std::unordered_map<std::uint32_t, std::uint64_t> threads;  ///< with it on the stack
     std::unordered_map<std::uint32_t, std::uint64_t> frames;
@@ -194,7 +203,7 @@ class Counter {
     return at == nullptr ? std::string() : recording_.files()[at->file] + ":" + std::to_string(at->line);
   }
 
-  /// What most of its own samples are; of one that only calls others, whose it is.
+  /// The kind of most of its own samples; for a function that only calls others, the kind of its code.
   [[nodiscard]] BusyKind kind_of_function(std::uint32_t f, const Busyness& busy) const {
     const PerFunction& of = functions_[f];
     if (of.self == 0) {

@@ -10,7 +10,7 @@
 namespace mixstack::why {
 namespace {
 
-/// What is held by whoever got it, and by nobody else: where its owner is known it may be anything of that kind.
+/// Whether a wait is for a lock: a kind that has an owner, or anything else whose owner is known, except ends of work.
 bool is_lock(const ThreadWait& wait) {
   switch (wait.kind) {
     case WaitKind::monitor:

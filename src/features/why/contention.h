@@ -9,10 +9,10 @@
 
 namespace mixstack::why {
 
-/// Of a dump with waits those that two threads or more wait for, the most wanted first. Nobody's turn at a semaphore, a
-/// queue or an event is a lock, and neither is the end of what others run.
+/// The locks of a dump with waits that at least two threads wait for, the most wanted first. Semaphores, queues and
+/// events without an owner are no locks, and neither is the end of a task or thread.
 [[nodiscard]] std::vector<Contention> contentions(const ProcessDump& dump);
-/// Notes which of them were wanted by several at the look before.
+/// Marks those that several threads waited for at the look before, too.
 void mark_lasting(std::span<const Contention> before, std::span<Contention> now);
 
 }  // namespace mixstack::why

@@ -26,12 +26,12 @@ std::uint32_t held_up(const WaitGraph& graph, std::uint32_t node) {
   return static_cast<std::uint32_t>(graph.behind(node).size());
 }
 
-/// Whoever waits for a task, a thread or a callback to end may have nothing else to do, as hosts wait for their
-/// services. An event has an owner where it tells of such an end.
+/// Waits for a task, a thread or a callback to end are normal: hosts wait so for their services. An event has an owner
+/// only where it signals such an end.
 bool is_for_an_end(const ThreadWait& wait) { return facts_of(wait.kind).is_for_an_end || is_event(wait); }
 
-/// Of those who wait for this one, how many do so for more than the end of a task or thread: themselves, or behind
-/// somebody else who does.
+/// The number of threads blocked by this one whose wait, or the wait of a thread that they are blocked by, is for more
+/// than the end of a task or thread.
 std::uint32_t held_up_by_more(const WaitGraph& graph, std::uint32_t node) {
   std::vector<bool> seen(graph.size()), counted(graph.size());
   std::uint32_t count = 0;
@@ -45,8 +45,8 @@ std::uint32_t held_up_by_more(const WaitGraph& graph, std::uint32_t node) {
   return count;
 }
 
-/// A thread that wants a lock others only read under is held up by each of them, and so is one that joins or waits for
-/// a task: a cycle through any of them does not come apart by itself. Of tasks all of which are waited for, likewise.
+/// A cycle through any one owner does not resolve itself: a writer waits for each reader, a join or a wait for all of
+/// several tasks for each thread that has to end.
 Verdict deadlock(const WaitGraph& graph, const std::vector<std::uint32_t>& cycle) {
   Verdict verdict;
   verdict.kind = VerdictKind::deadlock;
@@ -57,7 +57,7 @@ Verdict deadlock(const WaitGraph& graph, const std::vector<std::uint32_t>& cycle
     if (edge == nullptr || !edge->is_sure) verdict.is_certain = false;
     verdict.steps.push_back({graph.thread(cycle[i]).tid, graph.thread(next).tid});
   }
-  // Each of the cycle holds up itself, all others of it, and whoever waits behind them.
+  // Each thread of the cycle blocks itself, the others of it, and all that wait behind them.
   verdict.threads = held_up(graph, cycle.front()) + 1;
   return verdict;
 }
@@ -67,7 +67,7 @@ bool is_likely(const WaitGraph& graph, const VerdictStep& step) {
   return edge == nullptr || edge->is_likely;
 }
 
-/// The longest way from those who wait to `end`, innermost waiter first.
+/// The longest path of waiting threads that leads to `end`, innermost waiter first.
 std::vector<VerdictStep> way_to(const WaitGraph& graph, std::uint32_t end) {
   std::vector<VerdictStep> steps;
   std::vector<bool> seen(graph.size());
@@ -120,7 +120,7 @@ void add_blocked_finalizer(const ProcessDump& dump, std::vector<Verdict>& verdic
   }
 }
 
-/// Of each lock whose owner has ended, those who wait for it.
+/// One verdict for each lock whose owner has ended, with the threads that wait for it.
 void add_orphaned_locks(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
   std::map<Address, Verdict> by_lock;
   for (const ThreadDump& thread : dump.threads) {

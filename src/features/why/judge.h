@@ -1,4 +1,4 @@
-// What is wrong in a process, most certain first.
+// Verdicts: what is wrong in a process, most certain first.
 #pragma once
 
 #include <vector>
@@ -13,8 +13,8 @@ inline constexpr std::uint32_t kManyWaiters = 3;
 
 /// From the waits of a dump (`DumpOptions::waits`). Empty: nothing is stuck, as far as waits tell.
 [[nodiscard]] std::vector<Verdict> judge(const ProcessDump& dump);
-/// What a later reading of the same process with its heap (`DumpOptions::heap`) adds to verdicts that stand: cycles of
-/// async methods, and threads that wait for methods which were posted to them.
+/// Adds verdicts from a later dump of the same process with its heap (`DumpOptions::heap`): cycles of async methods,
+/// and threads that wait for methods which were posted to them.
 void add_from_heap(const ProcessDump& dump, std::vector<Verdict>& verdicts);
 
 }  // namespace mixstack::why

@@ -12,7 +12,7 @@
 namespace mixstack::why {
 namespace {
 
-/// A stop of ours makes a thread run for some microseconds; who has got what it waited for runs longer.
+/// Our own stop makes a thread run for some microseconds; a thread whose wait has ended runs longer.
 constexpr std::chrono::nanoseconds kOurStop = std::chrono::microseconds(300);
 
 const ThreadDump* find(const ProcessDump& dump, ThreadId tid) {
@@ -52,8 +52,8 @@ bool waits_in_the_same_call(const ProcessDump& first, const ProcessDump& second,
   return *b->facts.cpu - *a->facts.cpu <= kOurStop && is_in_the_same_call(first, second, tid);
 }
 
-/// While a suspension lasts no managed code runs, but of threads that delay it: of all others the innermost managed
-/// frames stay where they are. Where one moved, the suspensions of the two looks are not the same.
+/// While a suspension lasts, only threads that delay it run managed code: the innermost managed frames of all others
+/// stay where they are. If one moved, the suspensions of the two looks are not the same.
 bool no_managed_code_ran(const ProcessDump& first, const ProcessDump& second, const std::set<ThreadId>& but) {
   return std::all_of(second.threads.begin(), second.threads.end(), [&](const ThreadDump& t) {
     return but.contains(t.tid) || managed_frame(first, t.tid) == nullptr || managed_frame(second, t.tid) == nullptr ||
@@ -97,8 +97,8 @@ bool is_same(const ProcessDump& first, const Verdict& a, const ProcessDump& seco
                (stands(first, second, s.thread) || waits_in_the_same_call(first, second, s.thread));
       };
       if (has_a_worker_that_goes_on(first, second)) return false;
-      // Who waits for queued work proves it; of workers of which that is not known all must have stood, but newborn
-      // ones.
+      // A worker that still waits for queued work proves it. Without such proof all workers must have stood still,
+      // except newborn ones.
       if (b.is_certain) return std::any_of(b.steps.begin(), b.steps.end(), still);
       const auto standing = static_cast<std::size_t>(std::count_if(b.steps.begin(), b.steps.end(), still));
       return standing >= workers_that_stand(b.steps.size());

@@ -1,4 +1,4 @@
-// What is wrong at two looks, some time apart: a healthy program has locks that are held and waited for, too.
+// Verdicts that hold at two looks, some time apart: a healthy program has locks that are held and waited for, too.
 #pragma once
 
 #include <span>
@@ -10,11 +10,11 @@
 
 namespace mixstack::why {
 
-/// Of the verdicts of the second look those that held at the first one, too: cycles of the same threads or async
-/// methods; the same thread that holds up enough others which have not got on since; the same suspension by the same
-/// thread for the same one. Who gets a lock for a moment, and waits for it again, runs for some microseconds only, and
-/// so does a finalizer's thread between two finalizers: those whom one holds up, and a finalizer that waits, are
-/// believed where their threads are among `at_rest`, threads that have not run at all for a time in between.
+/// Verdicts of the second look that held at the first one, too: cycles of the same threads or async methods; the same
+/// thread that blocks enough others which made no progress since; the same suspension by the same thread for the same
+/// one. A thread that gets a lock for a moment and waits again runs only some microseconds, and so does the finalizer
+/// thread between two finalizers. Threads blocked by one owner, and a waiting finalizer, therefore count only if they
+/// are among `at_rest`, the threads that have not run at all for a time in between.
 [[nodiscard]] std::vector<Verdict> lasting(const ProcessDump& first, std::span<const Verdict> before,
                                            const ProcessDump& second, std::span<const Verdict> now,
                                            std::span<const ThreadId> at_rest);
@@ -22,8 +22,8 @@ namespace mixstack::why {
 /// Threads of a verdict that must be at rest for some time to be believed; empty: there are none.
 [[nodiscard]] std::vector<ThreadId> must_rest(const ProcessDump& dump, const Verdict& verdict);
 
-/// What has not moved between two looks however far apart: threads that wait for the same and have hardly run, and
-/// verdicts that held at both. `since` is the caller's to fill in.
+/// The threads that wait for the same object at both looks, however far apart, and have hardly run, and verdicts that
+/// held at both. The caller fills in `since`.
 [[nodiscard]] Unmoved unmoved(const ProcessDump& first, std::span<const Verdict> before, const ProcessDump& second,
                               std::span<const Verdict> now);
 

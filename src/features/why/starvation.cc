@@ -5,7 +5,7 @@
 namespace mixstack::why {
 namespace {
 
-constexpr std::size_t kManyWorkers = 4;  // from which on one that goes on makes no difference
+constexpr std::size_t kManyWorkers = 4;  // from this number on, one that goes on makes no difference
 
 const ThreadDump* find(const ProcessDump& dump, ThreadId tid) {
   const auto is_it = [tid](const ThreadDump& t) { return t.tid == tid; };
@@ -31,18 +31,18 @@ Workers workers_of(const ProcessDump& dump, const ThreadPool& pool) {
   return workers;
 }
 
-/// A pool that grows out of its starvation has a newborn worker mostly, which has not come to its first wait: one of
-/// them, or of many some. How long it has been so nobody can tell of a core: there all must be blocked.
+/// A pool that grows out of its starvation usually has a newborn worker that has not reached its first wait: one, or
+/// some of many. A core does not show for how long the pool is starved: there all must be blocked.
 std::int64_t most_newborn(const ThreadPool& pool) {
   constexpr std::int32_t kOneOf = 16;
   return pool.since_dequeue ? 1 + pool.existing / kOneOf : 0;
 }
 
-/// All workers have work and none of them can go on with it, but for newborn ones.
+/// All workers have work and none of them can go on with it, except newborn ones.
 bool is_stuck(const ThreadPool& pool, const Workers& workers) {
   const auto count = [](const auto& list) { return static_cast<std::int64_t>(list.size()); };
   if (pool.queued == 0 || workers.blocked.empty() || pool.existing > pool.processing) return false;
-  // Whoever is on its way to its first item has work, and waits as idle ones do.
+  // A worker on its way to its first item has work, and waits as idle ones do.
   if (count(pool.idle) + count(pool.busy) > std::max<std::int64_t>(pool.processing, count(pool.busy))) return false;
   const std::int64_t others = std::max<std::int64_t>(pool.processing, count(pool.busy)) - count(workers.blocked);
   return others == 0 || (others <= most_newborn(pool) && count(workers.blocked) > others);
@@ -70,7 +70,7 @@ std::vector<VerdictStep> behind_the_queue(const ProcessDump& dump, const Pending
     const auto& busy = pending.pool->busy;
     if (std::find(busy.begin(), busy.end(), chain.waiter) == busy.end()) continue;
     const ThreadDump* thread = find(dump, chain.waiter);
-    // Of a wait for any of several, another one may come.
+    // A wait for any of several tasks may be ended by another one.
     if (thread == nullptr || !thread->wait || thread->wait->proof == Proof::likely || thread->wait->timeout ||
         thread->wait->kind == WaitKind::any_task)
       continue;
@@ -124,7 +124,7 @@ void add_starvation(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
     verdict.is_certain = !verdict.steps.empty();
     if (!verdict.is_certain) {
       const bool is_alone = !pool.since_dequeue && !is_long(dump, *runtime.pending, workers);
-      // Of few workers that go on by turns, at each look one goes on.
+      // Among few workers that take turns, each look finds one running.
       const bool are_few = workers.blocked.size() < kManyWorkers && workers.blocked.size() < pool.busy.size();
       if (is_alone || are_few || adds_workers_enough(pool)) continue;
       for (const ThreadId worker : workers.blocked) verdict.steps.push_back({worker, 0});

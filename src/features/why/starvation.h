@@ -16,11 +16,11 @@ inline constexpr std::chrono::milliseconds kLongSinceDequeue{500};
 /// One look is not enough: see `lasting`.
 void add_starvation(const ProcessDump& dump, std::vector<Verdict>& verdicts);
 
-/// Of a running process: whether the pool has taken nothing for a while, or nobody ran timers that are late.
+/// Whether the pool of a running process has taken nothing for a while, or late timers were not run.
 [[nodiscard]] bool is_starved_for_long(const ProcessDump& dump);
 /// How many of so many blocked workers must stand still between two looks: some may be newborn.
 [[nodiscard]] std::size_t workers_that_stand(std::size_t workers);
-/// Whether a worker went on with its work at both looks, and is none that was born just before.
+/// Whether the same worker went on with its work at both looks, and was not born just before.
 [[nodiscard]] bool has_a_worker_that_goes_on(const ProcessDump& first, const ProcessDump& second);
 
 }  // namespace mixstack::why

@@ -86,7 +86,7 @@ TEST(Starvation, APoolThatAddsWorkersForTheFewItemsItHasIsNotStarved) {
   EXPECT_EQ(judge(dump).size(), 1u);
 }
 
-/// Of many workers one that was born just now has not come to its first wait.
+/// Among many workers, a newborn one has not reached its first wait.
 TEST(Starvation, ANewbornWorkerMakesNoDifference) {
   ProcessDump first = pool_of(59, 107);
   pending_of(first).chains[1].is_queued = true;

@@ -1,4 +1,4 @@
-// Who waits for whom: threads of one dump as nodes, an edge to each thread that holds what another one waits for.
+// The wait graph: threads of one dump as nodes, an edge from each waiting thread to each owner of what it waits for.
 #pragma once
 
 #include <cstddef>

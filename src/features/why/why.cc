@@ -38,7 +38,7 @@ bool has_run(const ThreadClocks& clocks, const ThreadDump& thread) {
   return !cpu || *cpu != *thread.facts.cpu;
 }
 
-/// Any thread of a verdict. If the whole process has used no processor time, its one clock answers for all threads.
+/// Whether any thread of a verdict has. If the whole process used no processor time, its one clock answers for all.
 bool has_run(const ProcessDump& dump, const Verdict& verdict) {
   const auto now = process::cpu_of_process(dump.target.pid);
   const auto is_as_it_was = [&](const VerdictStep& s) {
@@ -104,7 +104,7 @@ void settle(const ThreadClocks& clocks, Restings& resting) {
 
 /// Lets time pass between two looks: longer where threads must be at rest, as long as enough of them are. Finalizers
 /// seldom wait, and then mostly not for long; healthy programs hold a lock for a while, too, in which they fill a cache
-/// or ask a database. Answers the threads that have not run at all for that time: they are in the same call of the same
+/// or ask a database. Returns the threads that have not run at all for that time: they are in the same call of the same
 /// method.
 std::vector<ThreadId> rest(const WhyAnswer& answer) {
   constexpr std::chrono::milliseconds kUsually{200};

@@ -31,7 +31,7 @@
 namespace mixstack::cli {
 namespace {
 
-/// One thing that was looked at. What stands in the way has a remedy.
+/// One thing that was checked. A problem has a remedy.
 struct Finding {
   enum class Verdict : std::uint8_t { ok, note, bad };
   Verdict verdict = Verdict::ok;
@@ -322,7 +322,7 @@ ExitCode run_doctor(const DoctorArguments& arguments, const Environment& environ
   look_at_bpf(own, findings);
   const report::Problem problem = arguments.pid == 0 ? report::Problem::none : look_at_process(arguments.pid, findings);
   if (arguments.pid != 0 && problem == report::Problem::none) look_at_runtimes(arguments.pid, findings);
-  // Of one process its own answer counts: it may be a descendant of ours.
+  // For a given process its own answer counts: it may be a descendant of ours, which yama allows to trace.
   const bool dumps =
       arguments.pid != 0 ? problem == report::Problem::none : !stands_in_the_way(findings, {"yama", "ptrace", "/proc"});
   const bool records = is_proc_ours && !stands_in_the_way(findings, {"perf"}) && (arguments.pid == 0 || dumps);

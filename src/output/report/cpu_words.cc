@@ -1,4 +1,4 @@
-// What depends on the CPU of the target: names of system calls and registers.
+// Words that depend on the CPU of the target: names of system calls and registers.
 #include <fmt/format.h>
 
 #include <span>

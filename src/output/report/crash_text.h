@@ -1,4 +1,4 @@
-// What the text report says of a crash: the signal, and the registers of the thread that got it.
+// A crash in the text report: the signal, and the registers of the thread that got it.
 #pragma once
 
 #include "mixstack/dump.h"
@@ -8,14 +8,14 @@ namespace mixstack::report {
 
 /// One line; nothing when the dump is of a running process or of a core of one.
 void write_crash(Painter& out, const ProcessDump& dump);
-/// What was left in memory for the moment of the end: a line for each.
+/// Messages that the program left in memory before it ended (kLastWordsSubject), one line each.
 void write_last_words(Painter& out, const ProcessDump& dump);
-/// That a core lacks a part of what its headers promise: before all else, since nothing after it is whole. Nothing: it
-/// does not.
+/// Warns of a core that is shorter than its headers promise: first, since everything after it is incomplete. Writes
+/// nothing for a whole one.
 void write_cut(Painter& out, const ProcessDump& dump);
-/// What a diagnosis of that subject says, fit for a terminal; empty: there is none (mixstack/subjects.h).
+/// Text of the first diagnosis with this subject, escaped for a terminal; empty: there is none (mixstack/subjects.h).
 [[nodiscard]] std::string text_about(const ProcessDump& dump, std::string_view subject);
-/// It is told there, and not once more with the other diagnoses.
+/// Whether the head of the report has it, so that it is not repeated with the other diagnoses.
 [[nodiscard]] bool is_told_in_head(const ProcessDump& dump, const Diagnosis& diagnosis);
 /// All known registers, four in a line, if this is the thread that crashed.
 void write_crash_registers(Painter& out, const ProcessDump& dump, const ThreadDump& thread);

@@ -8,7 +8,7 @@
 
 namespace mixstack::report {
 
-/// What /proc tells about a process and about ourselves; gathered by the command after a failure. Plain data.
+/// Facts from /proc about a process and about ourselves; gathered by the command after a failure. Plain data.
 struct RefusalFacts {
   std::uint32_t pid = 0;
   bool exists = false;
@@ -61,13 +61,13 @@ enum class Problem : std::uint8_t {
   other
 };
 
-/// Whether an errno says that the system does not give us what we need.
+/// Whether an errno means that the system is out of a resource (memory, descriptors, processes).
 [[nodiscard]] bool is_shortage(int os_error);
 
-/// What is wrong with dumping this process before anything was tried: `none` or a problem that no attempt would solve.
+/// The problem that makes a dump of this process impossible, found before anything is tried; `none`: try it.
 [[nodiscard]] Problem foreseen_problem(const RefusalFacts& facts);
 
-/// What an error of `Session` means for this process.
+/// The problem that an error of `Session` means for this process.
 [[nodiscard]] Problem problem_of(const Error& error, const RefusalFacts& facts);
 
 /// One or more lines, the first saying what happened, the others what to do. Ends with a newline.

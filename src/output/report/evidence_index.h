@@ -1,4 +1,4 @@
-// Who was asked about each frame, looked up by frame.
+// Evidence of a trace (the ways tried to find each frame's caller), looked up by frame.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ class EvidenceIndex {
   explicit EvidenceIndex(const Trace& trace) : sorted_(trace.evidence) {
     std::stable_sort(sorted_.begin(), sorted_.end(), by_frame);
   }
-  /// What was tried to find the caller of frame number `frame`, in the order it was tried.
+  /// The ways tried to find the caller of frame number `frame`, in the order they were tried.
   [[nodiscard]] std::span<const Evidence> of(std::size_t frame) const {
     if (frame > UINT32_MAX) return {};
     Evidence wanted;

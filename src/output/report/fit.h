@@ -13,11 +13,11 @@ namespace mixstack::report {
 /// At most `most` columns: the middle becomes "…".
 [[nodiscard]] std::string shorten_middle(std::string_view text, std::size_t most);
 
-/// "Shop.Cart.Add(…)" of "Shop.Cart.Add(int, Item)", with `open` and `close` '(' and ')': what stands in the outermost
-/// pairs is left out. Pairs without anything in them stay.
+/// "Shop.Cart.Add(…)" of "Shop.Cart.Add(int, Item)", with `open` and `close` '(' and ')': the contents of the outermost
+/// pairs are left out. Empty pairs stay.
 [[nodiscard]] std::string without_contents(std::string_view name, char open, char close);
 
-/// What a line says of a frame. Empty parts are not there.
+/// The parts of a frame's line. Empty ones are left out.
 struct FrameWords {
   std::string name;   ///< with its remarks
   std::string place;  ///< the module, "libc.so.6+0x10"
@@ -25,9 +25,9 @@ struct FrameWords {
   std::string line;   ///< ":42"
 };
 
-/// Makes the whole at most `width` columns where that can be, by leaving out, in this order: the folders of the file,
-/// the parameters, the place, the type arguments, the middle of the name. `fixed` columns are taken by what cannot be
-/// left out. 0: no limit.
+/// Shortens the line to `width` columns where that is possible, by leaving out, in this order: the folders of the file,
+/// the parameters, the place, the type arguments, the middle of the name. `fixed` columns are taken by parts that
+/// cannot be left out. 0: no limit.
 void fit(FrameWords& words, std::size_t fixed, std::size_t width);
 
 }  // namespace mixstack::report

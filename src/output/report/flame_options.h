@@ -13,11 +13,11 @@ struct FlameOptions {
   std::string title{};                                       ///< empty: from the recording
   std::string before_name = "before", after_name = "after";  ///< what the two of a difference are called
 
-  // Of the page.
-  PageLook look{}, before_look{};  ///< the second of the other one of a difference
+  // For the page.
+  PageLook look{}, before_look{};  ///< `before_look`: of a difference's older recording
 
-  // Of the SVG; the page has them all to choose from.
-  std::optional<SampleClock> clock{};  ///< samples of one clock alone can be added; nothing: cpu where there are some
+  // For the SVG; in the page the reader chooses these.
+  std::optional<SampleClock> clock{};  ///< one only: clocks cannot be added; nothing: cpu where there are some
   unsigned width = 1200;               ///< pixels
   double least_width = 0.4;            ///< pixels; what is narrower is left out
   bool icicle = false;                 ///< outermost frames above
@@ -26,7 +26,7 @@ struct FlameOptions {
 /// "mixstack: app.dll (pid 12)", for a heading.
 [[nodiscard]] std::string flame_title(const Recording& recording, const FlameOptions& options);
 
-/// What was sampled and what was lost, as one line: no picture without it.
+/// One line with the samples taken and lost; every picture shows it.
 [[nodiscard]] std::string account_line(const Recording& recording);
 
 }  // namespace mixstack::report

@@ -1,3 +1,11 @@
+// The JSON report of a dump (docs/formats/dump.schema.json).
+// Input: a ProcessDump and ReportOptions. Output: one JSON document written through a Writer.
+// Algorithm: objects are written in the schema's order: process, threads, groups (with `merge`), pending work (where a
+// runtime has it), diagnoses. Each thread has its facts first, then its frames, the async methods that await it, the
+// repeats that `Folder` found, and why the walk stopped. Unknown facts are null or absent, as the schema says.
+// Frames are never folded away here: `repeats` only describes them, so that programs get every frame.
+// Bounds: linear in threads, frames and diagnoses of the dump, each written as it is visited; nothing is truncated.
+// Only the groups of `merge_stacks` and the indices of `JsonFrames` are kept in memory.
 #include "output/report/json.h"
 
 #include <fmt/format.h>

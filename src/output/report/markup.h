@@ -6,8 +6,8 @@
 
 namespace mixstack::report {
 
-/// For the text of an element and for attributes in quotation marks: `escape_for_terminal`, then & < > " '. What
-/// XML 1.0 (section 2.2) has no place for (U+FFFE, U+FFFF) becomes U+FFFD.
+/// For the text of an element and for attributes in quotation marks: `escape_for_terminal`, then & < > " '. Code points
+/// that XML 1.0 (section 2.2) forbids (U+FFFE, U+FFFF) become U+FFFD.
 [[nodiscard]] std::string markup_text(std::string_view text);
 
 }  // namespace mixstack::report

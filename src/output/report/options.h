@@ -1,4 +1,4 @@
-// What a report shows: see mixstack/report.h.
+// Options of a report: see mixstack/report.h.
 #pragma once
 
 #include "mixstack/report.h"

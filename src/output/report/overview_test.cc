@@ -1,4 +1,4 @@
-// What stands before and behind the stacks, in the report as a whole.
+// The parts before and behind the stacks, in the report as a whole.
 #include "output/report/overview.h"
 
 #include <gtest/gtest.h>

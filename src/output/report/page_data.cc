@@ -1,3 +1,13 @@
+// The data block of the viewer page: "MXP1", the length of a JSON head, the head, columns of numbers.
+// Input: a Recording. Output: bytes that web/ reads; names are escaped as for a terminal.
+// Algorithm:
+//   1. Choose the slice (the page's unit of time), a multiple or a whole part of the sampling period: else some columns
+//      of the timeline would hold more samples than others.
+//   2. Spread samples of many periods over the slices they lasted; sort; add up those of equal slice, context, stack.
+//   3. Keep only nodes of the call tree that these samples need, and merge repeated unnamed ones. Parents have smaller
+//      indices than their children, so one backward pass marks the ancestors, and one forward pass numbers the nodes.
+//   4. Write tree and samples as columns, parents and slices as differences: these deflate better.
+// Bounds: about kPageSlices slices; a sample becomes at most kMostParts parts, and one part once kMostOfAll are listed.
 #include "output/report/page_data.h"
 
 #include <zlib.h>
@@ -48,7 +58,7 @@ void add_parts(std::vector<PageSample>& list, const Sample& sample, std::uint64_
   }
 }
 
-/// Those of one slice, context and stack together.
+/// Samples with equal slice, context and stack are added up.
 std::vector<PageSample> page_samples(const Recording& recording, std::uint64_t slice_ns) {
   std::vector<PageSample> list;
   list.reserve(recording.samples().size());

@@ -18,7 +18,7 @@
 
 namespace mixstack::report {
 
-/// What of a recording the page shows first; all else in it can be chosen there.
+/// The view of a recording that the page opens with; the reader can choose the others there.
 struct PageLook {
   std::optional<SampleClock> clock{};  ///< nothing: as texts and pictures choose (shown_clock)
   bool idle = false;                   ///< with threads that wait
@@ -30,7 +30,7 @@ inline constexpr std::uint64_t kPageSlices = 4096;
 /// `name` is what the page calls the recording ("before.mixrec"); may be empty.
 [[nodiscard]] std::string page_data(const Recording& recording, std::string_view name, const PageLook& look = {});
 
-/// zlib (RFC 1950) of it, level 1 (quick) to 9; the same bytes where that would not be smaller.
+/// `bytes` as zlib (RFC 1950), level 1 (quick) to 9; unchanged where that would not be smaller.
 [[nodiscard]] std::string deflated(std::string_view bytes, int level);
 
 }  // namespace mixstack::report

@@ -28,7 +28,7 @@ struct PageFilling {
   std::function<void(Writer&)> write_data;
 };
 void write_page(Writer& out, const PageTemplate& page, const PageFilling& filling);
-/// What the browser lets such a page do.
+/// The Content-Security-Policy of such a page.
 [[nodiscard]] std::string page_policy(const PageTemplate& page, bool live);
 /// Data of a page, compressed and in base 64, for a script to find by `id`.
 void write_page_block(Writer& out, std::string_view id, std::string_view data);

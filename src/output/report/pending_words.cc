@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMostMethods = 12;  // of one chain, in words
 constexpr std::size_t kMostWork = 6;
 
-/// Who runs a task, or is to.
+/// The thread, scheduler or queue that runs a task or will.
 std::string on_thread(const ProcessDump& dump, const AsyncChain& chain) {
   if (chain.runner != 0) return ", run by " + thread_words(dump, chain.runner);
   if (!chain.scheduler.empty())
@@ -24,7 +24,7 @@ std::string on_thread(const ProcessDump& dump, const AsyncChain& chain) {
   return chain.is_queued ? ", queued in the thread pool" : "";
 }
 
-/// Why nobody runs the rest, where the thread that waits has a synchronization context or runs a task of a scheduler.
+/// Why no thread runs the rest: it was posted to the context or scheduler of the thread that waits for it.
 std::string posted_words(const AsyncChain& chain) {
   if (chain.waiter == 0) return {};
   if (!chain.scheduler.empty())
@@ -35,7 +35,7 @@ std::string posted_words(const AsyncChain& chain) {
          escape_for_terminal(chain.context) + " as it seems";
 }
 
-/// What a source of a value is to people. Of a channel it is one of those that wait for it.
+/// A value source (IValueTaskSource) in words. A channel appears as the type of one of its waiters.
 std::string source_words(const std::string& type) {
   struct Known {
     std::string_view begin, words;
@@ -108,7 +108,8 @@ std::string coarse_duration_words(std::chrono::milliseconds time) {
 
 namespace {
 
-/// Without parameters: of the method, and of those that it is written in. Answers in how many it is.
+/// Appends the method's name without parameter lists, its own and those of enclosing methods. Returns the number of
+/// enclosing methods that have one.
 std::size_t strip_parameters(std::string_view method, std::string& out) {
   std::size_t outer = 0;
   int angles = 0, brackets = 0;
@@ -125,12 +126,12 @@ std::size_t strip_parameters(std::string_view method, std::string& out) {
 }  // namespace
 
 std::string short_method(std::string_view method) {
-  // What kind of a method it is stands behind it: "[async]".
+  // Strip the kind of the method that follows the name: "[async]".
   if (const std::size_t kind = method.rfind(" ["); kind != std::string_view::npos && method.back() == ']')
     method = method.substr(0, kind);
   std::string text;
   std::size_t wanted = 2 + strip_parameters(method, text);
-  // Of a method with a lambda that is the only one of its name the parameters are not told.
+  // A lambda's method is written without parameters when no other has its name: keep one more part.
   if (wanted == 2 && text.ends_with(".lambda")) wanted++;
   int depth = 0;
   std::size_t dots = 0;

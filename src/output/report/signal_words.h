@@ -10,7 +10,7 @@ namespace mixstack::report {
 /// "SIGSEGV"; "signal 40" for numbers without a name. Numbers are those of Linux on x86 and ARM
 /// (include/uapi/asm-generic/signal.h).
 [[nodiscard]] std::string signal_name(std::int32_t signal);
-/// What raised it, in words: "nothing is mapped there"; empty when the code says nothing more than the signal
+/// The cause (si_code) in words: "nothing is mapped there"; empty when the code says nothing more than the signal
 /// (include/uapi/asm-generic/siginfo.h).
 [[nodiscard]] std::string_view signal_code_words(std::int32_t signal, std::int32_t code);
 

@@ -11,7 +11,7 @@
 
 namespace mixstack::report {
 
-/// Whose modules they are.
+/// The process, core or recording that the modules are of.
 struct SymbolsSubject {
   std::uint32_t pid = 0;              ///< 0: of a recording of several processes
   std::string core;                   ///< its path; empty: none

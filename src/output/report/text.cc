@@ -1,3 +1,13 @@
+// The text report of a dump.
+// Input: a ProcessDump (plain data) and ReportOptions. Output: lines written through a Writer, coloured if asked.
+// Algorithm, in the order of the report:
+//   1. The head: process, usage, suspensions, crash. A truncated core comes first, since the rest is incomplete.
+//   2. The program's own code across threads (overview.h), so that the reader sees where the program is.
+//   3. Stacks, or one tree with --tree: idle threads are left out, equal stacks merged, then sorted stably by rank: the
+//      crashed thread, threads with exceptions or code of the program, the others.
+//   4. Idle threads in one list, suspended async methods, failures with a hint about missing symbols.
+// Bounds: one pass over threads and frames; endless recursion is folded (fold.h); lines are cut to `options.width`.
+// Stacks are written as they are made: memory grows with the number of threads, not with the size of the report.
 #include "output/report/text.h"
 
 #include <fmt/format.h>
@@ -34,7 +44,7 @@ std::string runtimes_text(const ProcessDump& dump) {
   for (const RuntimeSummary& runtime : dump.runtimes) {
     if (!text.empty()) text += ", ";
     text += escape_for_terminal(runtime.kind);
-    // Up to .NET 10 a NativeAOT program does not tell the version it was compiled with.
+    // Up to .NET 10 a NativeAOT program does not contain the version it was compiled with.
     if (!runtime.version.empty()) {
       text += " " + escape_for_terminal(runtime.version);
     } else if (runtime.kind != "NativeAOT") {
@@ -67,7 +77,7 @@ std::string usage_words(const ProcessDump& dump) {
   if (usage.uptime) add("up " + age_words(*usage.uptime));
   if (usage.resident_bytes != 0) add(size_words(usage.resident_bytes));
   if (usage.cpu) add(duration_words(*usage.cpu) + " CPU");
-  // Of less time the number would say how the processors were shared at that moment, not what the program does.
+  // A shorter interval would show how the processors were shared at that moment, not what the program does.
   constexpr std::chrono::milliseconds kEnough{2};
   if (usage.busy && usage.interval >= kEnough)
     add(fmt::format("{:.1f} CPUs busy in these {}", *usage.busy, duration_words(usage.interval)));
@@ -142,7 +152,7 @@ void write_stack(StackText& stack, Folder& folder) {
   write_async_callers(stack);
 }
 
-/// What all parts of a report need.
+/// Arguments that all parts of a report share.
 struct Report {
   Painter& out;
   const ProcessDump& dump;
@@ -177,7 +187,7 @@ void write_diagnosis(Painter& out, const Diagnosis& diagnosis) {
   out.paint(Ink::warning, "  " + line + "\n");
 }
 
-/// What a runtime does not tell about itself matters when it stops the walk, or to someone who asked for explanations.
+/// Facts missing from a runtime are shown when they stop the walk, or when explanations were asked for.
 bool shows_missing(const RuntimeSummary& runtime, const ReportOptions& options) {
   return !runtime.missing.empty() && (options.explain || !runtime.walkable);
 }
@@ -194,7 +204,7 @@ void write_what_failed(Painter& out, const ProcessDump& dump, const std::string&
   for (const RuntimeSummary& runtime : dump.runtimes)
     if (shows_missing(runtime, options))
       for (const Diagnosis& diagnosis : runtime.missing) write_diagnosis(out, diagnosis);
-  // What is said in the head is said once.
+  // The head of the report has shown the others.
   for (const Diagnosis& diagnosis : dump.diagnoses)
     if (!is_told_in_head(dump, diagnosis)) write_diagnosis(out, diagnosis);
   if (!hint.empty()) out.paint(Ink::faint, wrapped(hint, options.width, "  ") + "\n");
@@ -216,7 +226,7 @@ unsigned rank_of(const ProcessDump& dump, const ThreadView& view) {
   return view.has_user_code() || has_story(dump, *view.thread) ? 1 : 2;
 }
 
-/// What is shown with a stack: threads that do more than wait, or, merged, groups of which one does.
+/// The threads shown with a stack: those that are not idle, or, merged, groups with one that is not.
 std::vector<StackGroup> sections_of(const ProcessDump& dump, std::span<const ThreadView> threads,
                                     const ReportOptions& options) {
   std::vector<StackGroup> sections;
@@ -225,7 +235,7 @@ std::vector<StackGroup> sections_of(const ProcessDump& dump, std::span<const Thr
     if (!view.is_idle) ranks[view.thread] = rank_of(dump, view);
   if (options.merge) {
     sections = merge_stacks(dump, options);
-    // Those of a group that only wait are told with the idle ones.
+    // Idle threads of a group are listed with the other idle ones.
     for (StackGroup& group : sections)
       std::erase_if(group.threads, [&](const ThreadDump* thread) { return !ranks.contains(thread); });
     std::erase_if(sections, [](const StackGroup& group) { return group.threads.empty(); });

@@ -31,7 +31,7 @@ void write_row(const StackText& stack, const Row& row);
 /// The async methods that await what the thread runs, each a line without a number.
 void write_async_callers(const StackText& stack);
 
-/// What of it stands behind the mark: name, remarks, place. No line end.
+/// The part of a row behind the kind's letter: name, remarks, place. No line end.
 struct CalledText {
   bool raw_name = false;
   bool is_user = false;   ///< code of the program, not of a framework
@@ -40,10 +40,10 @@ struct CalledText {
 void write_called(Painter& out, const Frame& frame, const SymbolInfo& symbol, const CalledText& how);
 /// A name with its source line.
 [[nodiscard]] FrameWords words_of(const SymbolInfo& symbol, std::string name);
-/// "  (Shop)  at /src/Shop/Cart.cs:42", what of it is known.
+/// "  (Shop)  at /src/Shop/Cart.cs:42", the parts that are known.
 void write_place(Painter& out, const FrameWords& words);
 
-/// What was tried to find the caller of this frame, one line each.
+/// The ways tried to find the caller of this frame, one line each.
 void write_evidence(const StackText& stack, std::size_t index);
 
 }  // namespace mixstack::report

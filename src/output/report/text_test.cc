@@ -175,7 +175,7 @@ TEST(Text, FuncletsSayWhatTheyAre) {
     managed.funclet = kind;
     EXPECT_NE(text_of(dump).find(" " + std::string(word)), std::string::npos) << word;
   }
-  // What is known of the source counts more.
+  // A note from the source counts more.
   managed.funclet = FuncletKind::fault;
   dump.symbols[2].note = "finally";
   EXPECT_NE(text_of(dump).find(" [finally]"), std::string::npos);

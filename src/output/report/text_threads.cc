@@ -1,3 +1,10 @@
+// Lines above stacks: one for a thread, or a head for a group of threads that share a stack.
+// Input: ThreadDumps. Output: text; the group's head is painted and wrapped.
+// Algorithm: a thread's line has its facts in a fixed order and leaves out unknown or insignificant ones. A group's
+// head collects each fact (name, mode, state, wait) by value: if all threads agree it is said once, else the values
+// follow with counts, and with thread ids where few have it. Values that differ only in an address count as one, since
+// threads that wait alike each have an object of their own.
+// Bounds: six values of a fact, ids of at most three threads of a value; lines are wrapped to the given width.
 #include "output/report/text_threads.h"
 
 #include <fmt/format.h>
@@ -19,7 +26,7 @@ namespace {
 
 constexpr std::string_view kFutex = "futex ";
 
-/// A call that we interrupted goes on as restart_syscall: what it was tells the function it was made by.
+/// A call that we interrupted goes on as restart_syscall: the innermost function's name shows which call it was.
 std::string_view restarted_call(const ProcessDump& dump, const ThreadDump& thread) {
   constexpr std::pair<std::string_view, std::string_view> kCalls[] = {
       {"poll", "poll"}, {"futex", "futex"}, {"cond_", "futex"}, {"nanosleep", "clock_nanosleep"}, {"sem_", "futex"}};
@@ -30,7 +37,7 @@ std::string_view restarted_call(const ProcessDump& dump, const ThreadDump& threa
   return {};
 }
 
-/// The name a person knows it by. The kernel keeps 15 bytes of what a managed thread is called.
+/// The thread's name: the managed one if the kernel's is its first 15 bytes, else the kernel's, with the managed one.
 std::string name_text(const ThreadDump& thread) {
   const std::string_view managed = thread.managed ? std::string_view(thread.managed->name) : std::string_view();
   constexpr std::size_t kKept = 15;
@@ -53,8 +60,8 @@ class Fact {
   void add(std::string value, ThreadId tid) { by_value_[std::move(value)].push_back(tid); }
   [[nodiscard]] bool is_same() const { return by_value_.size() <= 1; }
   [[nodiscard]] const std::string& value() const { return by_value_.begin()->first; }
-  /// "preemptive 55, cooperative 1 (4711)": the most frequent first, at most six. Values that only an address tells
-  /// apart are one: "waits for the task T (39 of them) 39".
+  /// "preemptive 55, cooperative 1 (4711)": the most frequent first, at most six. Values that differ only in an address
+  /// count as one: "waits for the task T (39 of them) 39".
   [[nodiscard]] std::string words() const {
     std::map<std::string, Alike> alike;
     for (const auto& [text, tids] : by_value_) {
@@ -99,7 +106,7 @@ class Fact {
 }  // namespace
 
 std::string doing_words(const ProcessDump& dump, const ThreadDump& thread) {
-  // A core tells the state of one thread only, and that one was dying.
+  // A core has the state of one thread only, and that one was dying.
   std::string text(dump.target.core_path.empty() ? kernel_state_words(thread.kernel_state) : "");
   std::string call = syscall_words(dump.target.arch, thread.syscall);
   if (call == "restart_syscall")
@@ -107,7 +114,7 @@ std::string doing_words(const ProcessDump& dump, const ThreadDump& thread) {
   if (call.empty()) return text;
   text += (text.empty() ? "in " : " in ") + call;
   const ThreadFacts& facts = thread.facts;
-  // Addresses tell threads apart that wait for the same thing: `thread_line` has them.
+  // A futex's address is left to `thread_line`: it would make threads of a group differ.
   if (!facts.fd && (facts.object.empty() || facts.object.starts_with(kFutex))) return text;
   const std::string object = escape_for_terminal(facts.object);
   return text + (facts.fd ? fmt::format("({}{}{})", *facts.fd, object.empty() ? "" : " ", object)
@@ -116,7 +123,7 @@ std::string doing_words(const ProcessDump& dump, const ThreadDump& thread) {
 
 namespace {
 
-/// "(0x7f12a0001234), last ran 12 s ago": of one thread only. Not how long it waits: a stop of ours makes it run, too.
+/// "(0x7f12a0001234), last ran 12 s ago", for one thread. It may wait for longer: our own stops make it run, too.
 std::string waiting_words(const ThreadFacts& facts) {
   std::string text;
   if (facts.object.starts_with(kFutex)) text = "(" + escape_for_terminal(facts.object.substr(kFutex.size())) + ")";
@@ -125,7 +132,7 @@ std::string waiting_words(const ThreadFacts& facts) {
   return text;
 }
 
-/// Of waits that the system call does not tell: those in the kernel alone are in the state.
+/// Words for a wait that the system call does not show: `doing_words` already covers waits in the kernel alone.
 [[nodiscard]] std::string runtime_wait_words(const ProcessDump& dump, const ThreadDump& thread) {
   return thread.wait && !is_told_by_call(*thread.wait) ? wait_words(dump, thread) : std::string();
 }
@@ -144,7 +151,7 @@ std::string thread_line(const ProcessDump& dump, const ThreadDump& thread) {
   if (const std::string state = doing_words(dump, thread); !state.empty())
     text += ", " + state + waiting_words(thread.facts);
   if (const std::string wait = runtime_wait_words(dump, thread); !wait.empty()) text += ", " + wait;
-  // What a waiting thread used long ago says little.
+  // A few milliseconds of processor time say little about a thread.
   constexpr std::chrono::milliseconds kMuch{10};
   if (thread.facts.cpu && *thread.facts.cpu >= kMuch)
     text += fmt::format(", {} CPU", duration_words(*thread.facts.cpu));

@@ -1,4 +1,4 @@
-// What stands above a stack: which threads it is of, and what they do.
+// The lines above a stack: its threads, and what they do.
 #pragma once
 
 #include <string>

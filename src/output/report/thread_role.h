@@ -1,4 +1,4 @@
-// What a thread is there for, and whether it waits for that: from its outermost managed method, its name and its stack.
+// The role of a thread, and whether it is idle in it: from its outermost managed method, its name and its stack.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +24,14 @@ enum class ThreadRole : std::uint8_t {
   file_watcher,
   signals,
   diagnostics,
-  runtime,  ///< the runtime's, for something else
-  library,  ///< of a framework's library, which is known to sleep between what it does
+  runtime,  ///< another thread of the runtime
+  library,  ///< of a framework's library, known to sleep between jobs
 };
 
 /// Stable, for programs: "pool_worker".
 [[nodiscard]] std::string_view role_name(ThreadRole);
 
-/// What one such thread does while it waits, and what several do: "pool worker waits for work",
+/// One idle thread of this role in words, or several: "pool worker waits for work",
 /// "pool workers wait for work". Empty where that says nothing.
 [[nodiscard]] std::string_view idle_words(ThreadRole, bool several);
 

@@ -31,7 +31,7 @@ std::string_view lack(ValueState state) {
   return "not readable";
 }
 
-/// What stands behind the type.
+/// The text behind the type: " = 42", or an object's address and size.
 std::string told(const ProgramValue& value) {
   if (value.content) {
     const char quote = value.type == kCharacter ? '\'' : '"';

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostOwners = 4;
 
-/// What other processes do without which the wait does not end.
+/// Activity of the other processes that must act for the wait to end.
 std::string process_words(const ProcessDump& dump, const ThreadWait& wait) {
   std::string text;
   for (const OtherProcess& p : wait.processes) {
@@ -29,7 +29,7 @@ std::string process_words(const ProcessDump& dump, const ThreadWait& wait) {
   return text;
 }
 
-/// What those whom it waits for are to it, before the first of them.
+/// Words before the first owner: how the owners relate to the awaited object.
 std::string_view owner_role(const ThreadWait& wait) {
   switch (facts_of(wait.kind).role) {
     case OwnerRole::runner:
@@ -51,7 +51,8 @@ std::string owner_words(const ProcessDump& dump, const ThreadWait& wait) {
   return text;
 }
 
-/// What is inlined into the program's method may be .NET's: of a frame's functions it is the innermost of the program.
+/// Symbol of the innermost function of the program, else of the innermost managed frame. A frame has several functions
+/// where calls were inlined: .NET's are skipped.
 std::optional<std::uint32_t> place_of(const ProcessDump& dump, const ThreadDump& thread) {
   const UserCode user = user_code_of(dump);
   const std::size_t frames = std::min(thread.trace.frames.size(), thread.symbols.size());
@@ -66,12 +67,12 @@ std::optional<std::uint32_t> place_of(const ProcessDump& dump, const ThreadDump&
 }  // namespace
 
 bool is_told_by_call(const ThreadWait& wait) {
-  // Else the kernel tells of a lock that the runtime waits with.
+  // A wait that is not recorded has another call: that of the lock which the runtime waits with.
   return wait.proof == Proof::recorded && facts_of(wait.kind).is_told_by_call;
 }
 
 const ThreadDump* find_thread(const ProcessDump& dump, ThreadId tid) {
-  // The kernel lists threads by their ids, mostly: where this one is not where it would be then, it is looked for.
+  // The kernel usually lists threads in order of their ids: binary search first, linear search if that finds none.
   std::size_t begin = 0, end = dump.threads.size();
   while (begin < end) {
     const std::size_t middle = begin + (end - begin) / 2;
@@ -104,7 +105,7 @@ std::string_view waited_method(const ProcessDump& dump, const ThreadDump& thread
   return thread.wait->method;
 }
 
-/// Whoever suspends the runtime naps until all have stopped.
+/// A thread that suspends the runtime sleeps until all others have stopped.
 bool waits_for_suspension(const ProcessDump& dump, const ThreadDump& thread) {
   return thread.wait->kind == WaitKind::sleep &&
          std::any_of(dump.runtimes.begin(), dump.runtimes.end(), [&](const RuntimeSummary& r) {

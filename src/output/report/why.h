@@ -15,14 +15,14 @@
 
 namespace mixstack::report {
 
-/// What an answer has besides the dump and its verdicts. Borrowed; null: nothing.
+/// Optional parts of an answer, besides the dump and its verdicts. Borrowed; null: nothing.
 struct WhyExtras {
   const Busyness* busy = nullptr;
   const Unmoved* unmoved = nullptr;
   std::span<const Contention> contended{};  ///< where there is no verdict
 };
 
-/// Verdicts first, then what was looked at.
+/// Verdicts first, then the waits and pending work that were read.
 void write_why_text(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts,
                     const ReportOptions& options, const WhyExtras& extras = {});
 void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts,
@@ -32,12 +32,12 @@ void write_wait_json(Writer& out, const ThreadWait& wait);
 /// Threads that wait or are waited for, and what lies between them.
 void write_why_dot(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts);
 
-/// Whether waits of the process's threads are told: without, no verdict says nothing.
+/// Whether the waits of the process's threads are known: if not, the absence of verdicts proves nothing.
 [[nodiscard]] bool knows_waits(const ProcessDump& dump);
-/// Threads that did not stop with the others, as happens on a busy machine: of those nobody knows what they wait for.
-/// (Those that wait in the kernel for a device no look stops.)
+/// Threads that did not stop with the others, as happens on a busy machine: their waits are not known.
+/// (Threads that wait in the kernel for a device cannot be stopped at all.)
 [[nodiscard]] std::size_t threads_apart(const ProcessDump& dump);
-/// Threads that stand still in native code of the program's below managed code, in something that is not known.
+/// Threads that wait in native code of the program below managed code, for something unknown.
 [[nodiscard]] std::size_t waits_not_known(const ProcessDump& dump);
 /// "DEADLOCK: 2 threads wait for each other in a cycle".
 [[nodiscard]] std::string verdict_words(const ProcessDump& dump, const Verdict& verdict);

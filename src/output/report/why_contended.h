@@ -1,4 +1,4 @@
-// What an answer of `mixstack why` says where nothing is stuck: that, and which locks threads wait for all the same.
+// The answer of `mixstack why` where nothing is stuck, with the locks that threads wait for all the same.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ namespace mixstack::report {
 
 /// The first sentence of an answer without verdicts.
 [[nodiscard]] std::string nothing_words(const ProcessDump& dump, std::span<const Contention> contended);
-/// For each lock a line, and what its owners do below it.
+/// One line per lock, with what its owners do below it.
 void write_contended(Painter& out, const ProcessDump& dump, std::span<const Contention> contended);
 void write_contended_json(Writer& out, std::span<const Contention> contended);
 

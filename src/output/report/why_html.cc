@@ -1,3 +1,11 @@
+// The page of `mixstack why --html`, and the JSON that it is drawn from.
+// Input: a dump with waits, its verdicts and the optional extras. Output: one HTML file whose data block is that JSON.
+// Algorithm: `why_page_data` writes verdicts, then threads, then stacks: threads refer to stacks by number, and
+// `Stacks` assigns the numbers while the threads are written. Equal stacks get one number, so a pool of hundreds of
+// workers costs one stack. Chains of async methods, lines on the GC, pool and timers, and notes on unknown waits
+// follow. Parts that the text has too (busy, contended, unmoved) are made by its own functions, so that both agree.
+// Bounds: kMostFrames frames of a stack (the innermost and outermost half each), about 1 KiB of the command line, 12
+// threads of a suspension; otherwise linear in the dump. All is held in memory once, to be compressed.
 #include "output/report/why_html.h"
 
 #include <fmt/format.h>
@@ -43,7 +51,7 @@ std::string runtimes_words(const ProcessDump& dump) {
   return text;
 }
 
-/// Lines of stacks, each stack once: those of threads that do the same are equal.
+/// Lines of stacks, each distinct stack once.
 class Stacks {
  public:
   explicit Stacks(const ProcessDump& dump) : dump_(dump), user_(user_code_of(dump)) {}
@@ -57,13 +65,13 @@ class Stacks {
   [[nodiscard]] const std::vector<std::string>& list() const { return list_; }
 
  private:
-  static constexpr std::size_t kMostFrames = 400;  ///< of a stack; of deeper ones its two ends
+  static constexpr std::size_t kMostFrames = 400;  ///< of a stack; deeper ones are shown by both ends
 
   void write_line(Writer& out, char kind, std::string_view text) const {
     out << "[\"" << std::string_view(&kind, 1) << "\"," << json_string(text) << ']';
   }
 
-  /// Of each line a letter: u(ser), m(anaged), n(ative), s (of the runtime), and i(nlined) for functions that have no
+  /// Each line has a letter: u(ser), m(anaged), n(ative), s (of the runtime), and i(nlined) for functions that have no
   /// frame of their own.
   void write_frame(Writer& out, const ThreadDump& thread, std::size_t i) const {
     const Frame& frame = thread.trace.frames[i];
@@ -162,7 +170,7 @@ void write_chain(Writer& out, const ProcessDump& dump, const AsyncChain& chain) 
   json.close();
 }
 
-/// What no thread does, in words.
+/// Work that is on no thread's stack, in words: suspensions, the thread pool, timers.
 std::vector<std::string> lines_of(const ProcessDump& dump) {
   std::vector<std::string> lines;
   for (const RuntimeSummary& runtime : dump.runtimes) {

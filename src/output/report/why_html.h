@@ -11,7 +11,7 @@
 
 namespace mixstack::report {
 
-/// Whole in one file: nothing is loaded. What came from the target is data, never markup.
+/// One file that loads nothing. Text from the target is data, never markup.
 void write_why_html(Writer& out, const ProcessDump& dump, std::span<const Verdict> verdicts,
                     const WhyExtras& extras = {});
 

@@ -1,3 +1,12 @@
+// Pending work of a dump (requests, async chains, thread pool, timers, GC, heap) as text, JSON and Graphviz.
+// Input: the RuntimeSummary::pending of each runtime. Output: through a Painter or Writer.
+// Algorithm:
+//   - Text: requests, then chains that no thread waits for, grouped by their words, the most frequent first; then one
+//     line each for pool, timers, collector and heap.
+//   - JSON: every chain and request, one object per runtime.
+//   - Graphviz: an edge from each waiting thread along its chain. A box is drawn once: where chains join, the rest of
+//     the second one is shown already and is skipped.
+// Bounds: text shows at most kMostGroups kinds of chains and kMostRequests requests; JSON has all that the dump has.
 #include "output/report/why_pending.h"
 
 #include <fmt/format.h>
@@ -242,7 +251,7 @@ void write_pending_dot(Writer& out, const ProcessDump& dump) {
       const bool is_cycle = chain.end == AsyncEnd::cycle;
       if ((chain.waiter == 0 && !is_cycle) || chain.steps.empty()) continue;
       std::string from = chain.waiter == 0 ? std::string() : fmt::format("t{}", chain.waiter);
-      bool is_known = false;  // the rest of it is shown already
+      bool is_known = false;  // the rest of the chain is drawn already
       for (const AsyncStep& step : chain.steps) {
         const std::string to = fmt::format("m{:x}", step.box);
         if (!from.empty())

@@ -1,3 +1,13 @@
+// The text answer of `mixstack why`.
+// Input: a dump with waits, the verdicts of judge.h, optional extras (busy, unmoved, contended). Output: lines.
+// Algorithm, in the order of the answer:
+//   1. Truncated core, the process's end, last words. Then busy code; after the headline if waits are not known.
+//   2. Verdicts with their steps, or the sentence that nothing is stuck; contended locks; threads that have not moved.
+//   3. Waits, grouped by `likeness` (object type, wait or chain, place), the most frequent first: a thousand workers
+//      that wait alike make one line. Idle helper threads of .NET are only counted. Then pending work (why_pending.h).
+//   4. "Not known" lines: every gap in the evidence is stated, because silence would read as "nothing is wrong".
+// Bounds: kMostSteps steps of a verdict (kMostWorkers of a starved pool), kMostGroups groups of waits; --json has all.
+// Loops are linear in threads and frames, plus sorting.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -140,7 +150,7 @@ void write_verdict(Painter& out, const ProcessDump& dump, const Verdict& verdict
   out.plain() << '\n';
 }
 
-/// What threads that do the same wait for: equal of those that do so each at an object of its own.
+/// Key of a wait: equal for threads that wait in the same place for the same kind of object, each for one of its own.
 std::string likeness(const ProcessDump& dump, const ThreadDump& t) {
   // Threads that wait for equal chains of async methods wait for tasks of their own.
   std::set<std::string> chains;
@@ -150,7 +160,7 @@ std::string likeness(const ProcessDump& dump, const ThreadDump& t) {
   return fmt::format("{}\n{}\n{}", t.wait->object.type, what, place_words(dump, t));
 }
 
-/// Threads of .NET that have nothing to do. What the one of the sockets waits for says which there are.
+/// Idle threads of .NET. The socket engine's is shown all the same: its wait shows which sockets there are.
 bool is_idle_helper(const ProcessDump& dump, const ThreadDump& t, const UserCode& user) {
   const ThreadRole role = role_of(dump, t);
   return role != ThreadRole::other && role != ThreadRole::main && role != ThreadRole::sockets &&
@@ -208,7 +218,7 @@ void write_waits(Painter& out, const ProcessDump& dump) {
                                counted(helpers, "thread of .NET waits", "threads of .NET wait"));
 }
 
-/// Of suspensions that are no verdict: they take a moment, mostly.
+/// Writes suspensions that are no verdict: most last only a moment.
 void write_suspensions(Painter& out, const ProcessDump& dump, std::span<const Verdict> verdicts) {
   const auto is_suspension = [](const Verdict& v) { return v.kind == VerdictKind::stuck_suspension; };
   if (std::any_of(verdicts.begin(), verdicts.end(), is_suspension)) return;
@@ -226,8 +236,8 @@ void write_suspensions(Painter& out, const ProcessDump& dump, std::span<const Ve
   }
 }
 
-/// Calls that wait until somebody else acts, and do not say who: others say themselves what they wait for, a file, a
-/// signal, a time.
+/// Whether the system call waits until another thread or process acts, without naming it. Other calls name the file,
+/// signal or time that they wait for.
 bool waits_for_somebody(const ProcessDump& dump, const ThreadDump& t) {
   if (t.facts.object.starts_with("futex")) return true;
   constexpr std::string_view kCalls[] = {"semop", "semtimedop", "msgrcv", "msgsnd"};
@@ -235,9 +245,9 @@ bool waits_for_somebody(const ProcessDump& dump, const ThreadDump& t) {
   return std::find(std::begin(kCalls), std::end(kCalls), call) != std::end(kCalls);
 }
 
-/// The function of a library of the program's own, or of libc, called by managed code, in which a thread stands still
-/// that is not known to wait for anything; empty: it is none such. Waits inside the runtime pass, mostly, and .NET's
-/// own code calls libc for them, too.
+/// Where a thread blocks for an unknown reason: the outermost function of a native library that managed code called, or
+/// of libc if the caller is code of the program; empty: the wait is known, or the thread runs. Waits of the runtime are
+/// skipped: most are short, and .NET's own code calls libc for them, too.
 std::string unknown_wait(const ProcessDump& dump, const ThreadDump& t, const UserCode& user) {
   if (!t.captured || t.wait || (t.kernel_state != 'S' && t.kernel_state != 'D')) return {};
   if (!waits_for_somebody(dump, t)) return {};
@@ -268,7 +278,7 @@ std::string unknown_wait(const ProcessDump& dump, const ThreadDump& t, const Use
   return {};
 }
 
-/// How many of these stand in which function.
+/// The threads of `unknown_wait`, by function.
 std::map<std::string, std::vector<ThreadId>> unknown_waits(const ProcessDump& dump) {
   std::map<std::string, std::vector<ThreadId>> found;
   const UserCode user = user_code_of(dump);
@@ -295,7 +305,7 @@ std::size_t waits_not_known(const ProcessDump& dump) {
 bool knows_waits(const ProcessDump& dump) {
   const auto refuses = [](const Diagnosis& d) { return d.subject == kWaitsSubject; };
   const auto is_aot = [](const RuntimeSummary& r) { return r.kind == "NativeAOT"; };
-  // No object of a program compiled ahead of time is read.
+  // Objects of NativeAOT programs are not read.
   if (!dump.runtimes.empty() && std::all_of(dump.runtimes.begin(), dump.runtimes.end(), is_aot)) return false;
   return !dump.runtimes.empty() && std::none_of(dump.diagnoses.begin(), dump.diagnoses.end(), refuses);
 }
@@ -339,7 +349,7 @@ void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Ver
   write_cut(out, dump);
   write_end(out, dump);
   write_last_words(out, dump);
-  // What runs is no answer where nobody knows what is stuck.
+  // Busy code is no answer where the waits are not known: it comes after the headline then.
   const bool begins_with_busy =
       extras.busy != nullptr && (!verdicts.empty() || dump.runtimes.empty() || knows_waits(dump));
   if (begins_with_busy) write_busy_text(out, *extras.busy);

@@ -115,7 +115,7 @@ built::Bytes late_note(std::chrono::nanoseconds late, bool not_stopped = false) 
   return encode_late({late, not_stopped});
 }
 
-// What threads wait for is told of those of one instant, as it is of the process.
+// Late threads are in captures of their own instants, as in a running process: waits are read within one instant.
 TEST(CoreTarget, ThreadsThatWereLateAreInCapturesOfTheirInstants) {
   using namespace std::chrono_literals;
   const auto late = [](NoteBuilder& notes, std::uint32_t tid, const built::Bytes& note) {

@@ -189,8 +189,8 @@ Result<std::size_t> GuestMemory::read_file(const Region& region, Address address
       if (n <= 0) return fail(ErrorCode::unreadable_memory, address);
       return static_cast<std::size_t>(n);
     }
-    // One that is only read is as good as a private one: .NET maps assemblies so. Of one that is written to, a copy
-    // would be of another time than its pages.
+    // A read-only mapping is as good as a private one: .NET maps assemblies so. The file copy of a writable one would
+    // be of another time than its pages.
     if (region.writable || file_of(region) == nullptr) return fail(ErrorCode::unreadable_memory, address);
   }
   if (const auto file = file_of(region)) {
