@@ -11,7 +11,9 @@ namespace mixstack {
 struct GcState {
   bool is_server = false;
   std::uint32_t heaps = 1;
-  std::uint64_t bytes = 0;                   ///< in use by small objects, generations 0 to 2: what a scan reads
+  std::uint64_t bytes = 0;  ///< in use by small objects, generations 0 to 2: what a scan reads
+  /// Of large and of pinned objects, with gaps between them; none: it cannot be told.
+  std::optional<std::uint64_t> large_bytes{};
   bool is_walkable = true;                   ///< false: a collection moves objects, or has been cut off while it did
   bool in_background = false;                ///< a background collection runs
   std::optional<std::uint64_t> collections;  ///< since the process began; none: it is not told (.NET 10's server)
