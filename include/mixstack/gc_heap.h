@@ -11,7 +11,9 @@ namespace mixstack {
 struct GcState {
   bool is_server = false;
   std::uint32_t heaps = 1;
-  std::uint64_t bytes = 0;                   ///< in use by small objects, generations 0 to 2: a scan reads these
+  std::uint64_t bytes = 0;  ///< in use by small objects, generations 0 to 2: a scan reads these
+  /// In use by large and pinned objects, with gaps between them; none: not readable.
+  std::optional<std::uint64_t> large_bytes{};
   bool is_walkable = true;                   ///< false: a collection is moving objects, or was interrupted while it did
   bool in_background = false;                ///< a background collection runs
   std::optional<std::uint64_t> collections;  ///< since the process began; none: not readable (.NET 10's server GC)

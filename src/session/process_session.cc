@@ -18,6 +18,7 @@
 #include "session/async_work.h"
 #include "session/capture_walk.h"
 #include "session/core_opening.h"
+#include "session/cpp_exceptions.h"
 #include "session/fair_budget.h"
 #include "session/fault_registers.h"
 #include "session/frame_arguments.h"
@@ -510,6 +511,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   }
   if (symbols.valid()) symbols.get();
   name_other_code(dump, symbolizer, worker->runtimes());
+  tell_of_cpp_exceptions(worker->modules(), walk.memory(), dump);
   read_waits_outside(options.waits, dump, *capture, target_->memory(), regions, at.ends);
   inlined.apply(dump);
   at.callers.apply(dump);

@@ -121,6 +121,44 @@ class Doctor(LiveCase):
         self.assertIn("root, without CAP_SYS_PTRACE", said["user"]["text"])
         self.assertIn("--cap-add=SYS_PTRACE", said["user"]["remedy"])
 
+    def test_a_process_that_is_gone(self):
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        said, done = self.agree(gone.pid)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(f"there is no process {gone.pid}", said[f"process {gone.pid}"]["text"])
+        if not os.geteuid():
+            self.assertNotIn("No such process", said["perf events"]["text"])
+        zombie = subprocess.Popen(["true"])
+        self.addCleanup(zombie.wait)
+        os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
+        said, _ = self.agree(zombie.pid)
+        self.assertIn("zombie", said[f"process {zombie.pid}"]["text"])
+
+    def test_no_remedy_that_cannot_work(self):
+        """A file with a capability that the bounding set lacks cannot be executed."""
+        self.root()
+        as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        with processes.native("guest", "deep_fiber") as target:
+            def told(*lacking):
+                before = ("setpriv", "--bounding-set=" + ",".join(f"-{name}" for name in lacking)) if lacking else ()
+                wrapped = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
+                done = run("doctor", target.pid, "--json", before=(*before, *wrapped))
+                return {subject: f["remedy"] or "" for subject, f in findings(done).items()}
+            everything = told()
+            self.assertIn("cap_bpf,cap_perfmon,cap_sys_ptrace", everything["user"])
+            some = told("bpf")
+            for subject in ("user", f"process {target.pid}"):
+                self.assertIn("setcap cap_perfmon,cap_sys_ptrace,cap_dac_read_search+ep", some[subject])
+            self.assertNotIn("+ep", some["BPF"])
+            self.assertIn("--cap-add=BPF", some["BPF"])
+            none = told("sys_ptrace")
+            for subject in ("user", f"process {target.pid}"):
+                self.assertNotIn("+ep", none[subject])
+                self.assertIn("--cap-add=SYS_PTRACE", none[subject])
+            done = run("doctor", "--json", before=("setpriv", "--no-new-privs"), **as_nobody)
+            self.assertEqual([f for f in json.loads(done.stdout)["findings"] if "+ep" in (f["remedy"] or "")], [])
+
     def test_no_new_privileges(self):
         self.root()
         said = findings(run("doctor", "--json", before=("setpriv", "--no-new-privs"), user=NOBODY, group=NOBODY, extra_groups=[]))

@@ -51,7 +51,10 @@ class Hostings(LiveCase):
 
     def whole(self, make, *arguments):
         with processes.Debuggee(self.command(make, *arguments)) as debuggee:
-            self.assertEqual(self.look(debuggee)["diagnoses"], [])
+            dump = self.look(debuggee)
+        self.assertEqual(dump["diagnoses"], [])
+        own = [f for t in dump["threads"] for f in t["frames"] if f["kind"] == "managed" and f["name"].startswith("Hosted.")]
+        self.assertEqual([f["name"] for f in own if not f["file"].endswith("/Program.cs") or not f["line"]], [])
 
     def test_framework_dependent(self):
         self.whole(hostings.published, "framework-dependent")
@@ -79,6 +82,18 @@ class Hostings(LiveCase):
 
     def test_single_file_framework_dependent(self):
         self.whole(hostings.published, "single-file-framework-dependent")
+
+    def test_single_file_with_the_pdb_inside(self):
+        self.whole(hostings.published, "single-file-pdb-inside")
+
+    def test_single_file_that_unpacks_itself(self):
+        """Its assemblies lie in a folder of their own, the PDB beside the program."""
+        with tempfile.TemporaryDirectory() as folder, processes.Debuggee(
+                self.command(hostings.published, "single-file-unpacked"), {"DOTNET_BUNDLE_EXTRACT_BASE_DIR": folder}) as debuggee:
+            dump = mixstack_dump.dump(debuggee.pid)
+        nest = [f for t in dump["threads"] for f in t["frames"] if f["name"].startswith("Hosted.Nest.")]
+        self.assertEqual([bool(f["file"]) for f in nest], [True] * len(nest))
+        self.assertGreater(len(nest), 1)
 
     def test_own_host(self):
         self.whole(hostings.own_host)

@@ -75,7 +75,7 @@ def native(source=REPOSITORY / "tests" / "debuggees", folder=NATIVE, *settings, 
 def dotnet(project, output, *properties):
     """One .NET project, in release, into `output`. No build server is left behind."""
     stamp = output / "stamp"
-    if stamp.exists() and stamp.stat().st_mtime >= _newest(project, {".cs", ".csproj", ".props"}):
+    if stamp.exists() and stamp.stat().st_mtime >= _newest(project, {".cs", ".csproj", ".vb", ".vbproj", ".fs", ".fsproj", ".props"}):
         return
     environment = dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1")
     _run(["dotnet", "build", "-c", "Release", "-o", output, "-nodeReuse:false", "-p:UseSharedCompilation=false",
@@ -113,6 +113,13 @@ def runtime_async():
     return output / "RuntimeAsync"
 
 
+def language(name):
+    """A program whose compiler makes code of its own: "VisualBasic", "FSharp", "Extensions" (C# 14)."""
+    output = DEBUGGEES / name
+    dotnet(REPOSITORY / "tests" / "debuggees" / name, output, *ON_RUNTIME)
+    return output / name
+
+
 @one_at_a_time
 def values(kind="release"):
     """A program of arguments, async methods and requests, as "release", as "debug" (not optimised) or as "ready-to-run"
@@ -122,7 +129,7 @@ def values(kind="release"):
                 "ready-to-run": ("-p:PublishReadyToRun=true", "-r", "linux-x64", "--self-contained", IS_WHOLE)}[kind]
     project = REPOSITORY / "tests" / "debuggees" / "Values"
     stamp = output / "stamp"
-    if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".props"}):
+    if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".vb", ".vbproj", ".fs", ".fsproj", ".props"}):
         _run(["dotnet", "publish", project, "-c", "Release", "-o", output, "-nodeReuse:false",
               f"-p:MixstackBuildRoot={output}-work", "-p:UseSharedCompilation=false", *ON_RUNTIME, *settings],
              env=dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1"))
@@ -139,7 +146,7 @@ def generics(kind="release"):
                 "ready-to-run": ("-p:PublishReadyToRun=true", "-r", "linux-x64", "--self-contained", "false")}[kind]
     project = REPOSITORY / "tests" / "debuggees" / "Generics"
     stamp = output / "stamp"
-    if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".props"}):
+    if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".vb", ".vbproj", ".fs", ".fsproj", ".props"}):
         _run(["dotnet", "publish", project, "-c", "Release", "-o", output, "-nodeReuse:false",
               f"-p:MixstackBuildRoot={output}-work", "-p:UseSharedCompilation=false", *settings],
              env=dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1"))
@@ -165,7 +172,7 @@ def native_aot():
     output = DEBUGGEES / "NativeAot"
     project = REPOSITORY / "tests" / "debuggees" / "NativeAot"
     stamp = output / "stamp"
-    if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".props"}):
+    if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".vb", ".vbproj", ".fs", ".fsproj", ".props"}):
         _run(["dotnet", "publish", project, "-c", "Release", "-r", "linux-x64", "-o", output, "-nodeReuse:false",
               "-p:UseSharedCompilation=false", f"-p:CppCompilerAndLinker={linker()}"],
              env=dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1"))
@@ -179,7 +186,7 @@ def composite():
     output = DEBUGGEES / "Composite"
     project = REPOSITORY / "tests" / "debuggees" / "Composite"
     stamp = output / "stamp"
-    if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".props"}):
+    if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".vb", ".vbproj", ".fs", ".fsproj", ".props"}):
         _run(["dotnet", "publish", project, "-c", "Release", "-o", output, "-nodeReuse:false",
               "-p:UseSharedCompilation=false"],
              env=dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1"))
@@ -198,7 +205,7 @@ def scenarios_built(kind):
                 "ready-to-run": ("-p:PublishReadyToRun=true", "-r", "linux-x64", "--self-contained", IS_WHOLE)}[kind]
     project = REPOSITORY / "tests" / "debuggees" / "Scenarios"
     stamp = output / "stamp"
-    if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".props"}):
+    if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".vb", ".vbproj", ".fs", ".fsproj", ".props"}):
         _run(["dotnet", "publish", project, "-c", "Release", "-o", output, "-nodeReuse:false",
               f"-p:MixstackBuildRoot={output}-work", "-p:UseSharedCompilation=false", *ON_RUNTIME, *settings],
              env=dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1"))
@@ -236,7 +243,7 @@ def single_file():
     output = DEBUGGEES / "SingleFile"
     project = REPOSITORY / "tests" / "debuggees" / "Scenarios"
     stamp = output / "stamp"
-    if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".props"}):
+    if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".vb", ".vbproj", ".fs", ".fsproj", ".props"}):
         _run(["dotnet", "publish", project, "-c", "Release", "-r", "linux-x64", "--self-contained",
               "-p:PublishSingleFile=true", f"-p:MixstackBuildRoot={DEBUGGEES / 'single-file-work'}",
               "-o", output, "-nodeReuse:false", "-p:UseSharedCompilation=false"],
@@ -295,6 +302,7 @@ def others():
     builds = [(build, ()) for build in (starved, busy, runtime_async, native_aot, composite, single_file, scenarios_in_two_parts)]
     builds += [(scenarios_built, ("debug",)), *((heaps, (kind,)) for kind in ("release", "debug"))]
     builds += [(values, (kind,)) for kind in ("release", "debug", "ready-to-run")]
+    builds += [(language, (name,)) for name in ("VisualBasic", "FSharp", "Extensions")]
     builds += [(build, (version,)) for build in (scenarios_on, old_runtime) for version in (8, 9)] + [(scenarios_on, (11,))]
     for build, arguments in builds if have_dotnet() else ():
         with contextlib.suppress(RuntimeError):

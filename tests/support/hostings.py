@@ -20,6 +20,9 @@ PUBLISHED = {
     "single-file": (*SELF_CONTAINED, "-p:PublishSingleFile=true"),
     "single-file-compressed": (*SELF_CONTAINED, "-p:PublishSingleFile=true", "-p:EnableCompressionInSingleFile=true"),
     "single-file-framework-dependent": ("-r", "linux-x64", "--self-contained", "false", "-p:PublishSingleFile=true"),
+    "single-file-pdb-inside": ("-r", "linux-x64", "--self-contained", "false", "-p:PublishSingleFile=true", "-p:DebugType=embedded"),
+    "single-file-unpacked": ("-r", "linux-x64", "--self-contained", "false", "-p:PublishSingleFile=true",
+                             "-p:IncludeAllContentForSelfExtract=true"),
     "native-aot": ("-r", "linux-x64", "-p:PublishAot=true"),
 }
 

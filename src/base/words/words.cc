@@ -7,7 +7,7 @@ std::string_view stop_words(StopReason reason) {
     case StopReason::end_of_stack:
       return "end of the stack";
     case StopReason::max_frames:
-      return "the limit of frames was reached (--max-frames)";
+      return "the limit of frames was reached";
     case StopReason::no_unwind_info:
       return "nothing describes how to continue from here";
     case StopReason::unreadable_memory:

@@ -12,6 +12,7 @@ constexpr std::uint32_t kNoBackground = 2;  // c_gc_state_free
 /// Flags of a segment (src/coreclr/gc/gcpriv.h).
 constexpr std::uint64_t kReadOnly = 1, kLarge = 8, kPinned = 0x200;
 constexpr std::uint64_t kMaxGeneration = 2;
+constexpr std::uint64_t kLargeObjects = 3, kPinnedObjects = 4;  // loh_generation, poh_generation
 
 /// CFinalize's fill pointers (src/coreclr/gc/gcpriv.h): from the second of these to the last one lie ready objects.
 constexpr unsigned kFirstReady = 4, kLastReady = 6;
@@ -80,6 +81,26 @@ bool GcHeapReader::add_regions(const Heap& heap, GcHeap& out) const {
   return true;
 }
 
+/// Large and pinned objects have generations of their own. Nothing reads these objects: their bytes are counted only.
+std::optional<std::uint64_t> GcHeapReader::large_bytes(const Heap& heap) const {
+  const auto& [size, start] = collector_->generation;
+  std::uint64_t bytes = 0;
+  std::size_t count = 0;
+  for (std::uint64_t g = kLargeObjects; g <= kPinnedObjects; g++) {
+    Address segment = memory_.pointer(heap.generation_table + g * size, start).value_or(0);
+    for (; segment != 0 && count < kMostRegions; count++) {
+      const auto s = read_segment(memory_, collector_->segment, segment);
+      if (!s || s->mem > s->allocated || s->allocated > s->reserved || s->mem < bounds_.begin ||
+          s->reserved > bounds_.end)
+        return std::nullopt;
+      bytes += s->allocated - s->mem;
+      segment = s->next;
+    }
+    if (segment != 0) return std::nullopt;
+  }
+  return bytes;
+}
+
 std::uint64_t GcHeapReader::finalizable(const Heap& heap) const {
   const Address queue = memory_.pointer_at(heap.finalize_queue).value_or(0);
   if (queue == 0 || !collector_->fill_pointers) return 0;
@@ -114,10 +135,14 @@ Diagnosed<GcHeap> GcHeapReader::read() {
   const auto all = heaps_of(memory_, *collector_);
   if (all.empty()) return refuse_with("its heaps cannot be found");
   out.state.heaps = static_cast<std::uint32_t>(all.size());
+  std::optional<std::uint64_t> large = 0;
   for (const Heap& heap : all) {
     if (!add_regions(heap, out)) return refuse_with("its regions are not as is known, or were changed meanwhile");
     out.state.finalizable += finalizable(heap);
+    const auto of_heap = large_bytes(heap);
+    large = large && of_heap ? std::optional(*large + *of_heap) : std::nullopt;
   }
+  out.state.large_bytes = large;
   std::sort(out.regions.begin(), out.regions.end(),
             [](const AddressRange& a, const AddressRange& b) { return a.begin < b.begin; });
   for (std::size_t i = 0; i < out.regions.size(); i++) {

@@ -38,6 +38,7 @@ class GcHeapReader {
   [[nodiscard]] bool add_regions(const Heap& heap, GcHeap& out) const;
   [[nodiscard]] bool add_regions_from(Address segment, const Heap& heap, std::unordered_set<Address>& seen,
                                       GcHeap& out) const;
+  [[nodiscard]] std::optional<std::uint64_t> large_bytes(const Heap& heap) const;
   [[nodiscard]] std::uint64_t finalizable(const Heap& heap) const;
   [[nodiscard]] bool is_invalid() const;
   void read_state(GcState& state) const;

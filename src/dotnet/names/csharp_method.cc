@@ -34,6 +34,12 @@ class Writer {
  private:
   void state_machine(const MethodContext& context, const GeneratedName& machine, unsigned depth);
   void nested_function(const MethodContext& context, const GeneratedName& name, unsigned depth);
+  [[nodiscard]] bool vb_lambda(const MethodContext& context, unsigned depth);
+  [[nodiscard]] bool fsharp(const MethodContext& context, unsigned depth);
+  [[nodiscard]] bool fsharp_source(const MethodContext& context, const FSharpName& made, bool is_lambda,
+                                   unsigned depth);
+  void lambda(std::uint32_t ordinal);
+  [[nodiscard]] bool extension_member(const MethodContext& context, const MethodDefRow& row);
   void plain(const MethodContext& context);
   void member(const MethodContext& context, std::string_view name, bool is_special, const MethodSignature& signature);
   void accessor(const MethodContext& context, std::string_view property, std::string_view verb,
@@ -71,18 +77,17 @@ void Writer::method(const MethodContext& context, unsigned depth) {
   const std::string_view name = context.metadata->string_cell(TableId::method_def, context.method, 3);
   GeneratedName made_type = parse_generated(type);
   const GeneratedName made = parse_generated(name);
-  // F# names everything that it makes from a method METHOD@LINE: closures, and the state machines of its tasks.
-  if (const auto at = type.find('@'); at != 0 && at != std::string_view::npos &&
-                                      made_type.kind == GeneratedKind::none &&
-                                      state_machine_kind(*context.metadata, context.type) == StateMachineKind::async)
-    made_type = {GeneratedKind::state_machine, type.substr(0, at), {}, 0};
+  // F# calls all that it makes up of a method METHOD@LINE: closures, and the state machines of its tasks.
+  if (const FSharpName fsharp = parse_fsharp(type);
+      !fsharp.source.empty() && state_machine_kind(*context.metadata, context.type) == StateMachineKind::async)
+    made_type = {GeneratedKind::state_machine, fsharp.source, {}, 0};
   if (depth >= kMaxOrigins) {
     plain(context);
   } else if (made_type.kind == GeneratedKind::state_machine && context.metadata->enclosing_type(context.type) != 0) {
     state_machine(context, made_type, depth);
   } else if (made.kind == GeneratedKind::lambda || made.kind == GeneratedKind::local_function) {
     nested_function(context, made, depth);
-  } else {
+  } else if (!vb_lambda(context, depth) && !fsharp(context, depth)) {
     plain(context);
   }
 }
@@ -92,7 +97,10 @@ void Writer::state_machine(const MethodContext& context, const GeneratedName& ma
   const std::uint32_t container = metadata.enclosing_type(context.type);
   const FoundMethod kickoff = find_kickoff(metadata, container, machine.source, context.type);
   const MethodContext outer = outer_context(context, container, kickoff.method);
-  if (kickoff.method != 0) {
+  const FSharpName fsharp = parse_fsharp(metadata.string_cell(TableId::type_def, context.type, 1));
+  if (!fsharp.source.empty() && fsharp_source(context, fsharp, false, depth)) {
+    // It is told.
+  } else if (kickoff.method != 0) {
     method(outer, depth + 1);
   } else {
     source_only(outer, machine.source, kickoff.example);
@@ -133,13 +141,79 @@ void Writer::nested_function(const MethodContext& context, const GeneratedName& 
     source_only(outer, name.source, parent.example);
   }
   if (name.kind == GeneratedKind::lambda) {
-    out_ << ".lambda";
-    if (name.ordinal != 0) out_ << '#' << std::to_string(name.ordinal);
+    lambda(name.ordinal);
   } else {
     out_ << '.' << name.own;
   }
   append_csharp_arguments(out_, tree_, own);
   parameters(context, decode(context));
+}
+
+void Writer::lambda(std::uint32_t ordinal) {
+  out_ << ".lambda";
+  if (ordinal != 0) out_ << '#' << std::to_string(ordinal);
+}
+
+/// Visual Basic numbers its lambdas by the member they stand in, which only the IL tells.
+bool Writer::vb_lambda(const MethodContext& context, unsigned depth) {
+  const VbLambda made = parse_vb_lambda(context.metadata->string_cell(TableId::method_def, context.method, 3));
+  const CodeMakers* makers = made.is_one && context.makers ? context.makers(context.type) : nullptr;
+  const CodeMakers::Source source = makers == nullptr ? CodeMakers::Source{} : makers->source_of(context.method);
+  if (source.method == 0) return false;
+  method(outer_context(context, context.metadata->type_of_method(source.method), source.method), depth + 1);
+  lambda(made.ordinal);
+  parameters(context, decode(context));
+  return true;
+}
+
+/// Closures and delegates of F#, whose code is `Invoke`; its sequences; inner functions that it made methods of.
+bool Writer::fsharp(const MethodContext& context, unsigned depth) {
+  const Metadata& metadata = *context.metadata;
+  const std::string_view name = metadata.string_cell(TableId::method_def, context.method, 3);
+  const FSharpName of_type = parse_fsharp(metadata.string_cell(TableId::type_def, context.type, 1));
+  if (of_type.source.empty()) {
+    const FSharpName function = parse_fsharp(name);
+    if (function.source.empty() || !fsharp_source(context, function, false, depth)) return false;
+    parameters(context, decode(context));
+    return true;
+  }
+  if (name == "Invoke") {
+    if (!fsharp_source(context, of_type, true, depth)) return false;
+    parameters(context, decode(context));
+    return true;
+  }
+  if (!is_fsharp_sequence(metadata, context.type) || name == ".ctor" || !fsharp_source(context, of_type, false, depth))
+    return false;
+  if (name != "GenerateNext") out_ << '.' << name;
+  out_ << " [iterator]";
+  return true;
+}
+
+/// The method that `made` belongs to, and what of it `made` is; false, and nothing written, where that is not known.
+bool Writer::fsharp_source(const MethodContext& context, const FSharpName& made, bool is_lambda, unsigned depth) {
+  const Metadata& metadata = *context.metadata;
+  const CodeMakers* makers = context.makers ? context.makers(context.type) : nullptr;
+  const CodeMakers::Source source = makers == nullptr ? CodeMakers::Source{} : makers->source_of(context.method);
+  if (source.method == 0 && !source.is_of_startup) return false;
+  const std::uint32_t around = metadata.enclosing_type(context.type);
+  MethodContext outer = context;  // of free type variables F# keeps those that it needs, in an order of its own
+  outer.class_arguments.clear();
+  outer.method_arguments.clear();
+  outer.method = source.method;
+  outer.type = source.method != 0 ? metadata.type_of_method(source.method) : around != 0 ? around : context.type;
+  bool is_source = true;
+  if (source.method != 0) {
+    method(outer, depth + 1);
+    std::string_view name = split_explicit(metadata.string_cell(TableId::method_def, source.method, 3)).member;
+    is_source = name == made.source;
+    if (name.starts_with("get_") || name.starts_with("set_")) is_source |= name.substr(4) == made.source;
+  } else {
+    owner(outer);
+    out_ << '.' << made.source;
+  }
+  if (!is_source) out_ << '.' << made.source;
+  if (is_lambda && (is_source || source.is_in_same_name)) lambda(made.ordinal);
+  return true;
 }
 
 void Writer::source_only(const MethodContext& container, std::string_view source, std::uint32_t example) {
@@ -171,6 +245,7 @@ void Writer::plain(const MethodContext& context) {
     return;
   }
   owner(context);
+  if (extension_member(context, *row)) return;
   const ExplicitName parts = split_explicit(row->name);
   if (!parts.interface_name.empty()) {
     out_ << '.';
@@ -178,6 +253,31 @@ void Writer::plain(const MethodContext& context) {
   }
   out_ << '.';
   member(context, parts.member, (row->flags & kSpecialName) != 0, decode(context));
+}
+
+/// C# 14 compiles a property or an operator of an `extension` block to a static method of the class around it.
+bool Writer::extension_member(const MethodContext& context, const MethodDefRow& row) {
+  const auto extension = find_extension(*context.metadata, context.type, row);
+  if (!extension) return false;
+  MethodSignature signature = decode(context);
+  if (signature.parameters.empty() && extension->has_receiver) return false;
+  out_ << ".extension(";
+  if (extension->has_receiver) {
+    append_csharp_parameter(out_, tree_, signature.parameters.front(), ParameterMode::by_ref);
+    signature.parameters.erase(signature.parameters.begin());
+  } else {
+    MethodContext block = context;  // the method has the block's type parameters as its own
+    block.type = extension->block;
+    block.class_arguments = context.method_arguments;
+    const ArgumentResolver resolver(block, true);
+    const auto marker =
+        read_method_signature(extension->marker_signature, {context.metadata, &resolver, context.pointer_size}, tree_);
+    if (marker && !marker->parameters.empty())
+      append_csharp_parameter(out_, tree_, marker->parameters.front(), ParameterMode::by_ref);
+  }
+  out_ << ").";
+  member(context, row.name, true, signature);
+  return true;
 }
 
 void Writer::member(const MethodContext& context, std::string_view name, bool is_special,

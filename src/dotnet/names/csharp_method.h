@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dotnet/names/bounded_text.h"
+#include "dotnet/names/code_makers.h"
 #include "dotnet/names/runtime_types.h"
 #include "dotnet/names/signature.h"
 
@@ -17,6 +18,8 @@ struct MethodContext {
   std::vector<TypeIndex> class_arguments, method_arguments;
   const RuntimeTypes* types = nullptr;  ///< resolves internal TypeHandles of signatures; may be null
   unsigned pointer_size = 8;
+  /// What the IL of a type and its neighbours makes; empty, or null: cannot be told.
+  std::function<const CodeMakers*(std::uint32_t type)> makers{};
 };
 
 /// Type variables of a signature by the actual arguments of a method.

@@ -37,15 +37,16 @@ std::string_view local_name(std::string_view rest) {
   return rest;
 }
 
-/// VB$StateMachine_3_Load of Visual Basic.
+/// VB$StateMachine_3_Load of Visual Basic, VB$StateMachine___Lambda$__3-0 of its lambdas, _Closure$__3-0.
 GeneratedName parse_vb(std::string_view name) {
-  constexpr std::string_view kMachine = "VB$StateMachine_";
+  constexpr std::string_view kMachine = "VB$StateMachine_", kOfLambda = "__Lambda$__", kClosure = "_Closure$__";
   GeneratedName g;
+  if (name.starts_with(kClosure)) g.kind = GeneratedKind::closure;
   if (!name.starts_with(kMachine)) return g;
   name.remove_prefix(kMachine.size());
   std::size_t digits = 0;
   while (digits < name.size() && is_digit(name[digits])) digits++;
-  if (digits == 0 || digits + 1 >= name.size() || name[digits] != '_') return g;
+  if ((digits == 0 && !name.starts_with(kOfLambda)) || digits + 1 >= name.size() || name[digits] != '_') return g;
   g.kind = GeneratedKind::state_machine;
   g.source = name.substr(digits + 1);
   g.source = g.source.substr(0, g.source.rfind('`'));
@@ -55,7 +56,7 @@ GeneratedName parse_vb(std::string_view name) {
 }  // namespace
 
 GeneratedName parse_generated(std::string_view name) {
-  if (!name.empty() && name.front() == 'V') return parse_vb(name);
+  if (name.starts_with('V') || name.starts_with('_')) return parse_vb(name);
   if (name.empty() || name.front() != '<') return {};
   const std::size_t end = closing_bracket(name);
   if (end == std::string_view::npos) return {};

@@ -84,28 +84,70 @@ void add_il_handlers(const IlSection& section, std::span<const std::byte> clause
   }
 }
 
-Result<std::vector<IlCall>> read_il_calls(std::span<const std::byte> code) {
+namespace {
+
+/// One instruction; `code` is its opcode, of two-byte ones 0xfe00 and the second. The operand's first four bytes, of
+/// those that have four or more.
+struct Instruction {
+  std::uint32_t offset = 0, code = 0, operand = 0;
+  std::size_t end = 0;
+};
+
+template <class Use>
+Result<void> each_instruction(std::span<const std::byte> code, Use use) {
   base::ByteCursor in(code);
-  std::vector<IlCall> calls;
   while (!in.at_end()) {
-    const auto offset = static_cast<std::uint32_t>(in.position());
-    const std::uint8_t op = in.u8();
-    if (op == kCall || op == kCallVirtual || op == kNewObject) {
-      calls.push_back({offset, in.u32(), op == kCallVirtual});
-      calls.back().is_last = !in.at_end() && code[in.position()] == std::byte{kReturn};
-    } else if (op == kCallIndirect) {
-      (void)in.u32();  // a signature
-      calls.push_back({offset, 0, true});
-    } else if (op == kSwitch) {
-      in.skip(std::uint64_t{in.u32()} * 4);
+    Instruction i;
+    i.offset = static_cast<std::uint32_t>(in.position());
+    i.code = in.u8();
+    std::optional<unsigned> size;
+    if (i.code == kPrefix) {
+      const std::uint8_t second = in.u8();
+      i.code = kPrefix << 8 | second;
+      size = prefixed_operand_size(second);
     } else {
-      const auto size = op == kPrefix ? prefixed_operand_size(in.u8()) : operand_size(op);
-      if (!size) return fail(ErrorCode::malformed, offset);
+      size = i.code == kSwitch ? 4 : operand_size(static_cast<std::uint8_t>(i.code));
+    }
+    if (!size) return fail(ErrorCode::malformed, i.offset);
+    if (*size == 4) {
+      i.operand = in.u32();
+      if (i.code == kSwitch) in.skip(std::uint64_t{i.operand} * 4);
+    } else {
       in.skip(*size);
     }
-    if (!in.ok()) return fail(ErrorCode::truncated, offset);
+    if (!in.ok()) return fail(ErrorCode::truncated, i.offset);
+    i.end = in.position();
+    use(i);
   }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<IlCall>> read_il_calls(std::span<const std::byte> code) {
+  std::vector<IlCall> calls;
+  const auto read = each_instruction(code, [&](const Instruction& i) {
+    if (i.code == kCall || i.code == kCallVirtual || i.code == kNewObject) {
+      calls.push_back({i.offset, i.operand, i.code == kCallVirtual});
+      calls.back().is_last = i.end < code.size() && code[i.end] == std::byte{kReturn};
+    } else if (i.code == kCallIndirect) {  // its operand is a signature
+      calls.push_back({i.offset, 0, true});
+    }
+  });
+  if (!read) return fail(read.error());
   return calls;
+}
+
+Result<std::vector<std::uint32_t>> read_il_tokens(std::span<const std::byte> code) {
+  constexpr std::uint32_t kLoadStatic = 0x7e, kLoadFunction = 0xfe06, kClear = 0xfe15;
+  std::vector<std::uint32_t> tokens;
+  const auto read = each_instruction(code, [&](const Instruction& i) {
+    if (i.code == kCall || i.code == kCallVirtual || i.code == kNewObject || i.code == kLoadStatic ||
+        i.code == kLoadFunction || i.code == kClear)
+      tokens.push_back(i.operand);
+  });
+  if (!read) return fail(read.error());
+  return tokens;
 }
 
 }  // namespace mixstack::dotnet::names

@@ -45,4 +45,8 @@ void add_il_handlers(const IlSection& section, std::span<const std::byte> clause
 /// The calls of a method's code: call, callvirt, newobj, calli, in order. Errors: `truncated`, `malformed` (no opcode).
 [[nodiscard]] Result<std::vector<IlCall>> read_il_calls(std::span<const std::byte> code);
 
+/// The tokens that a method's code calls, makes objects and delegates of, reads static fields of, and clears values of
+/// (call, callvirt, newobj, ldftn, ldsfld, initobj), in order. Errors as above.
+[[nodiscard]] Result<std::vector<std::uint32_t>> read_il_tokens(std::span<const std::byte> code);
+
 }  // namespace mixstack::dotnet::names

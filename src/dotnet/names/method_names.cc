@@ -16,7 +16,8 @@ class MethodNames::Implementation {
   Implementation(const RuntimeMemory& memory, NameOptions options, FileOpener opener)
       : memory_(memory),
         options_(options),
-        modules_(memory, options.fresh == nullptr ? memory.reader() : *options.fresh, std::move(opener)),
+        modules_(memory, options.fresh == nullptr ? memory.reader() : *options.fresh, std::move(opener),
+                 options.program),
         types_(memory, modules_),
         text_(memory, modules_, types_, {options.signatures, options.max_name}),
         values_(memory, modules_, types_),

@@ -42,6 +42,7 @@ struct MethodName {
 struct NameOptions {
   bool signatures = true;             ///< parameter lists in `name`
   std::size_t max_name = 4096;        ///< bytes, each form
+  std::string program{};              ///< path of the program's executable: a PDB may lie beside it
   std::size_t max_methods = 1 << 20;  ///< names kept; beyond it the cache starts anew
   /// Memory as it is now, uncached: for the re-check of transient code and for metadata, which never changes and would
   /// only fill a cache twice. Null: the reader all else is read through, and then a cached change goes unnoticed.

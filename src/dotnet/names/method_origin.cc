@@ -97,6 +97,88 @@ StateMachineKind state_machine_kind(const Metadata& metadata, std::uint32_t type
   return is_enumerator ? StateMachineKind::iterator : StateMachineKind::none;
 }
 
+bool is_fsharp_sequence(const Metadata& metadata, std::uint32_t type) {
+  const Token base = metadata.token_cell(TableId::type_def, type, 3);
+  if (base.table() != TableId::type_spec) return metadata.type_name(base).name.starts_with("GeneratedSequenceBase");
+  // GENERICINST CLASS TypeDefOrRef: II.23.2.14.
+  const auto blob = metadata.blob_cell(TableId::type_spec, base.rid(), 0);
+  if (blob.size() < 3) return false;
+  const CompressedUnsigned coded = read_compressed(blob.subspan(2));
+  if (coded.size == 0) return false;
+  return metadata.type_name(decode_coded(CodedIndex::type_def_or_ref, coded.value))
+      .name.starts_with("GeneratedSequenceBase");
+}
+
+namespace {
+
+constexpr std::uint16_t kStatic = 0x0010, kSpecialName = 0x0800;  // MethodAttributes, II.23.1.10
+
+/// How many parameters a method's signature has (II.23.2.1).
+std::optional<std::uint32_t> parameter_count(std::span<const std::byte> signature) {
+  constexpr unsigned kGeneric = 0x10;
+  if (signature.empty()) return std::nullopt;
+  const bool is_generic = (std::to_integer<unsigned>(signature.front()) & kGeneric) != 0;
+  signature = signature.subspan(1);
+  if (is_generic)
+    signature = signature.subspan(std::min<std::size_t>(read_compressed(signature).size, signature.size()));
+  const CompressedUnsigned count = read_compressed(signature);
+  return count.size == 0 ? std::nullopt : std::optional(count.value);
+}
+
+/// Calls `use(row of a type nested in `type`)` until it answers true.
+template <class Use>
+void each_nested(const Metadata& metadata, std::uint32_t type, Use use) {
+  constexpr std::uint32_t kMaxNested = 1 << 16;
+  const std::uint32_t rows = std::min(metadata.row_count(TableId::nested_class), kMaxNested);
+  for (std::uint32_t r = 1; r <= rows; r++)
+    if (metadata.cell(TableId::nested_class, r, 1) == type && use(metadata.cell(TableId::nested_class, r, 0))) return;
+}
+
+/// The class in `block` that the ExtensionMarkerAttribute of its member `method` names.
+std::span<const std::byte> marker_of(const Metadata& metadata, std::uint32_t block, std::uint32_t method) {
+  std::span<const std::byte> signature;
+  each_nested(metadata, block, [&](std::uint32_t marker) {
+    const std::string_view name = metadata.string_cell(TableId::type_def, marker, 1);
+    const RowRange attributes = metadata.custom_attributes_of(Token(TableId::method_def, method));
+    for (std::uint32_t a = attributes.first; a < std::min(attributes.last, attributes.first + kMaxAttributes); a++) {
+      const auto row = metadata.custom_attribute(a);
+      if (!row || attribute_name(metadata, row->constructor) != "ExtensionMarkerAttribute" ||
+          !names_type(row->value, name))
+        continue;
+      const std::uint32_t only = metadata.method_at(metadata.methods_of(marker).first);
+      if (const auto found = metadata.method_def(only); found && found->name == "<Extension>$")
+        signature = found->signature;
+    }
+    return !signature.empty();
+  });
+  return signature;
+}
+
+}  // namespace
+
+std::optional<Extension> find_extension(const Metadata& metadata, std::uint32_t type, const MethodDefRow& row) {
+  constexpr std::uint32_t kAbstractSealed = 0x180;  // a static class
+  const bool may_be = row.name.starts_with("get_") || row.name.starts_with("set_") || row.name.starts_with("op_");
+  if (!may_be || (row.flags & kStatic) == 0 || (row.flags & kSpecialName) != 0) return std::nullopt;
+  if ((metadata.cell(TableId::type_def, type, 0) & kAbstractSealed) != kAbstractSealed) return std::nullopt;
+  const auto count = parameter_count(row.signature);
+  std::optional<Extension> found;
+  each_nested(metadata, type, [&](std::uint32_t block) {
+    if (!metadata.string_cell(TableId::type_def, block, 1).starts_with("<G>$")) return false;
+    each_named(metadata, block, row.name, [&](std::uint32_t rid) {
+      const auto declared = metadata.method_def(rid);
+      const auto own = declared ? parameter_count(declared->signature) : std::nullopt;
+      if (!own || !count || (declared->flags & kSpecialName) == 0) return false;
+      const bool has_receiver = (declared->flags & kStatic) == 0;
+      if (*own + (has_receiver ? 1 : 0) != *count) return false;
+      found = Extension{has_receiver, block, marker_of(metadata, block, rid)};
+      return true;
+    });
+    return found.has_value();
+  });
+  return found;
+}
+
 std::uint32_t outside_closures(const Metadata& metadata, std::uint32_t type) {
   for (unsigned i = 0; i < kMaxClimb && type != 0; i++) {
     if (parse_generated(metadata.string_cell(TableId::type_def, type, 1)).kind != GeneratedKind::closure) break;

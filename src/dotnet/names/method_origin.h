@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 
 #include "dotnet/names/generated_names.h"
 #include "dotnet/names/metadata.h"
@@ -27,5 +29,19 @@ struct FoundMethod {
 [[nodiscard]] StateMachineKind state_machine_kind(const Metadata& metadata, std::uint32_t type);
 /// The type of the source that holds closure classes: climbs out of them.
 [[nodiscard]] std::uint32_t outside_closures(const Metadata& metadata, std::uint32_t type);
+
+/// A sequence of F# (`seq { ... }`): a class made of a method, whose body is `GenerateNext`.
+[[nodiscard]] bool is_fsharp_sequence(const Metadata& metadata, std::uint32_t type);
+
+/// What an `extension` block of C# 14 declares: a class `<G>$...` holds it as it reads, and a class `<M>$...` in that,
+/// by the only parameter of its only method, what the block extends.
+struct Extension {
+  bool has_receiver = false;                      ///< it is an instance member: the first parameter is what it is of
+  std::uint32_t block = 0;                        ///< TypeDef row of the `<G>$...` class
+  std::span<const std::byte> marker_signature{};  ///< may be empty
+};
+/// The member that the static method `row` of `type` implements: a property's accessor or an operator.
+[[nodiscard]] std::optional<Extension> find_extension(const Metadata& metadata, std::uint32_t type,
+                                                      const MethodDefRow& row);
 
 }  // namespace mixstack::dotnet::names

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint32_t kMaxStoredSignature = 64 << 10;
 constexpr std::size_t kMaxDynamicName = 16 << 10;
-constexpr std::size_t kMaxOwners = 1 << 16;
+constexpr std::size_t kMaxOwners = 1 << 16, kMaxScopes = 64;
 
 std::string hexadecimal(std::uint64_t value) {
   std::array<char, 24> text;
@@ -125,6 +125,7 @@ Result<MethodName> MethodText::ordinary(const MethodDescFacts& facts, const Meth
   if (tree_.is_cut()) raw.mark_cut();
   name.raw_name = std::move(raw).take();
 
+  context.makers = [this, &module](std::uint32_t of) { return &makers_of(module, of); };
   BoundedText text(options_.max_name);
   append_csharp_method(text, tree_, context, options_.signatures);
   if (tree_.is_cut()) text.mark_cut();
@@ -268,6 +269,19 @@ std::string MethodText::type(const MethodTableFacts& facts, bool raw) {
     append_csharp_owner(text, tree_, *module.metadata, Token(TableId::type_def, facts.type_def()), arguments);
   }
   return std::move(text).take();
+}
+
+const CodeMakers& MethodText::makers_of(const ModuleFacts& module, std::uint32_t type) {
+  // The metadata of a module that changed is another object; what is kept here holds on to the old one.
+  const std::pair key(module.metadata.get(), CodeMakers::outermost(*module.metadata, type));
+  if (const auto known = makers_.find(key); known != makers_.end()) return known->second;
+  if (makers_.size() >= kMaxScopes) makers_.clear();
+  const auto body = [&](std::uint32_t rva) -> Result<std::vector<std::byte>> {
+    auto il = modules_.il(module.address, rva);
+    if (!il) return fail(il.error());
+    return std::move(il->code);
+  };
+  return makers_.emplace(key, CodeMakers(module.metadata, type, body)).first->second;
 }
 
 const std::string& MethodText::raw_owner(const MethodTableFacts& facts) {

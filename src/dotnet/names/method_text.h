@@ -1,6 +1,7 @@
 // Text of MethodDescs and MethodTables.
 #pragma once
 
+#include <map>
 #include <string>
 #include <unordered_map>
 
@@ -41,6 +42,7 @@ class MethodText {
   void append_raw_method(BoundedText& raw, const MethodContext& context, const MethodTableFacts& type,
                          bool is_definition, const MethodDefRow& row);
   [[nodiscard]] MethodSignature stored_signature(const MethodDescFacts& facts, const MethodContext& context);
+  [[nodiscard]] const CodeMakers& makers_of(const ModuleFacts& module, std::uint32_t type);
   [[nodiscard]] const std::string& raw_owner(const MethodTableFacts& facts);
 
   RuntimeMemory memory_;
@@ -48,6 +50,8 @@ class MethodText {
   const RuntimeTypes& types_;
   Options options_;
   TypeTree tree_;
+  /// What the IL of a module's outermost type makes; made when a name needs it.
+  std::map<std::pair<const Metadata*, std::uint32_t>, CodeMakers> makers_;
   std::unordered_map<Address, std::string> owners_;  ///< raw text by MethodTable
 };
 

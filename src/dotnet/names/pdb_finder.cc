@@ -70,21 +70,26 @@ Result<std::shared_ptr<const PortablePdb>> open_file(const std::string& path, co
   return PortablePdb::open(MetadataBytes::borrow((*file)->bytes(), *file));
 }
 
-/// Beside the assembly, under the name that the compiler gave it or under the assembly's own.
-std::vector<std::string> places_beside(const std::string& path, const std::string& name) {
-  // A path without a folder may still be found: the opener may know a folder for it.
-  const auto slash = path.find_last_of('/');
-  const std::string folder = slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
-  std::vector<std::string> places;
-  if (path.empty() && name.empty()) return places;
-  if (!name.empty()) places.push_back(folder + name);
-  std::string own = path;
-  if (const auto dot = path.find_last_of('.'); dot != std::string::npos && (slash == std::string::npos || dot > slash))
-    own.resize(dot);
-  own += ".pdb";
-  if (path.empty()) return places;
-  if (places.empty() || places.front() != own) places.push_back(own);
-  return places;
+/// `/a/b/` of `/a/b/c`.
+std::string folder_of(const std::string& path) { return path.substr(0, path.find_last_of('/') + 1); }
+
+/// Beside the assembly, under the name that the compiler gave it or under the assembly's own; beside the program, under
+/// the compiler's name.
+std::vector<std::string> candidates(const PdbPlaces& places, const std::string& name) {
+  std::vector<std::string> paths;
+  const auto add = [&](std::string path) {
+    if (std::ranges::find(paths, path) == paths.end()) paths.push_back(std::move(path));
+  };
+  const std::string folder = folder_of(places.image);
+  if (!name.empty() && !folder.empty()) add(folder + name);
+  if (!folder.empty()) {
+    const auto dot = places.image.find_last_of('.');
+    const bool has_suffix = dot != std::string::npos && dot > folder.size();
+    add(places.image.substr(0, has_suffix ? dot : std::string::npos) + ".pdb");
+  }
+  const std::string beside_program = folder_of(places.program);
+  if (!name.empty() && !beside_program.empty()) add(beside_program + name);
+  return paths;
 }
 
 Result<std::shared_ptr<const PortablePdb>> fetch_pdb(const PdbFetcher& fetch, PdbLookup& lookup) {
@@ -122,7 +127,7 @@ PdbReference pdb_reference(const images::PeImage& image) {
   return reference;
 }
 
-Result<std::shared_ptr<const PortablePdb>> find_pdb(const images::PeImage& image, const std::string& path,
+Result<std::shared_ptr<const PortablePdb>> find_pdb(const images::PeImage& image, const PdbPlaces& places,
                                                     const FileOpener& opener, const PdbFetcher& fetch,
                                                     PdbLookup& lookup) {
   const PdbReference& wanted = lookup.wanted = pdb_reference(image);
@@ -138,7 +143,7 @@ Result<std::shared_ptr<const PortablePdb>> find_pdb(const images::PeImage& image
   if (wanted.embedded_size != 0)
     if (auto pdb = open_embedded(image, wanted); fits(pdb)) return pdb;
   if (opener) {
-    for (const std::string& place : places_beside(path, wanted.name)) {
+    for (const std::string& place : candidates(places, wanted.name)) {
       auto pdb = open_file(place, opener);
       if (fits(pdb)) {
         lookup.found = place;

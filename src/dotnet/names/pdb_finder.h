@@ -32,10 +32,16 @@ struct PdbLookup {
   Error error;                          ///< none: it was found
 };
 
-/// The PDB of `image`, which the target has at `path` (empty: nowhere): the one inside, else the file beside it, else
-/// the one that `fetch` finds (null: not asked). Only a portable PDB with the id that the image asks for counts.
+/// Where an image is, and the program that uses it, as the target sees them; empty: nowhere, not known.
+struct PdbPlaces {
+  std::string image, program;
+};
+
+/// The PDB of `image`: the one inside, else the file beside it, else the one beside the program (assemblies inside a
+/// single file have no folder, and those unpacked from one have another), else what `fetch` finds (null: nothing). Only
+/// a portable PDB with the id that the image asks for counts.
 /// Errors: `not_found` (none asked for, or no file), `mismatch` (another one's, or not portable), those of opening.
-[[nodiscard]] Result<std::shared_ptr<const PortablePdb>> find_pdb(const images::PeImage& image, const std::string& path,
+[[nodiscard]] Result<std::shared_ptr<const PortablePdb>> find_pdb(const images::PeImage& image, const PdbPlaces& places,
                                                                   const FileOpener& opener, const PdbFetcher& fetch,
                                                                   PdbLookup& lookup);
 

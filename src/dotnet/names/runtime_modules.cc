@@ -151,7 +151,7 @@ Result<std::shared_ptr<const PortablePdb>> RuntimeModules::pdb(Address module, c
   for (const bool is_mapped : {image.is_mapped, !image.is_mapped}) {
     const auto layout = is_mapped ? images::PeLayout::mapped : images::PeLayout::flat;
     if (const auto pe = images::PeImage::from_memory(bulk_, image.base, layout, image.size))
-      found = find_pdb(*pe, facts.path, opener_, fetch, lookup);
+      found = find_pdb(*pe, {facts.path, program_}, opener_, fetch, lookup);
     if (found || image.is_certain) break;
   }
   if (found || facts.source != MetadataSource::file || !opener_) return found;
@@ -160,7 +160,7 @@ Result<std::shared_ptr<const PortablePdb>> RuntimeModules::pdb(Address module, c
   if (!file) return fail(file.error());
   const auto pe = images::PeImage::from_bytes((*file)->bytes(), images::PeLayout::flat);
   if (!pe) return fail(pe.error());
-  return find_pdb(*pe, facts.path, opener_, fetch, lookup);
+  return find_pdb(*pe, {facts.path, program_}, opener_, fetch, lookup);
 }
 
 namespace {

@@ -51,8 +51,9 @@ class RuntimeModules {
   static constexpr std::uint64_t kEmittedBudget = 128u << 20;  ///< bytes of emitted modules copied per capture
 
   /// `bulk` reads metadata (it keeps its own pages, so a reader without cache is best); borrowed like `memory`.
-  RuntimeModules(RuntimeMemory memory, const MemoryReader& bulk, FileOpener opener)
-      : memory_(memory), bulk_(bulk), opener_(std::move(opener)) {}
+  /// `program`: path of the program's executable, empty where it is not known.
+  RuntimeModules(RuntimeMemory memory, const MemoryReader& bulk, FileOpener opener, std::string program = {})
+      : memory_(memory), bulk_(bulk), opener_(std::move(opener)), program_(std::move(program)) {}
 
   /// The Module at an address; always an answer, possibly one without metadata. The reference stays valid until
   /// `forget_transient` drops it.
@@ -101,6 +102,7 @@ class RuntimeModules {
   RuntimeMemory memory_;
   const MemoryReader& bulk_;
   FileOpener opener_;
+  std::string program_;
   std::unordered_map<Address, std::unique_ptr<ModuleFacts>> modules_;
   std::unordered_map<Address, OpenImage> images_;  ///< those whose IL was asked for
   mutable std::uint64_t emitted_budget_ = kEmittedBudget;

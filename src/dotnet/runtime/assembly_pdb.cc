@@ -12,7 +12,7 @@ std::optional<names::PdbLookup> look_for_pdb(const std::string& path, const name
   lookup.assembly_path = path;
   lookup.assembly = path.substr(path.rfind('/') + 1);
   if (lookup.assembly.ends_with(".dll")) lookup.assembly.resize(lookup.assembly.size() - 4);
-  (void)names::find_pdb(*image, path, opener, fetch, lookup);
+  (void)names::find_pdb(*image, {path, {}}, opener, fetch, lookup);
   return lookup;
 }
 

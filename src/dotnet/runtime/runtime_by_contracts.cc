@@ -80,15 +80,6 @@ void RuntimeByContracts::lacks(mixstack::Diagnosis why) {
   summary_.missing.push_back(std::move(why));
 }
 
-/// Assemblies inside a single-file program have names but no folders: their files lie beside the program.
-static names::FileOpener opener_of(const RuntimeImage& image, const names::FileOpener& opener) {
-  const std::size_t slash = image.path.rfind('/');
-  if (!image.is_single_file || slash == std::string::npos || !opener) return opener;
-  return [opener, folder = image.path.substr(0, slash + 1)](const std::string& path) {
-    return opener(path.find('/') == std::string::npos ? folder + path : path);
-  };
-}
-
 void RuntimeByContracts::use_descriptor(const names::FileOpener& opener, Uses uses) {
   if (!known_->facts) {
     lacks(known_->facts.error());
@@ -109,7 +100,8 @@ void RuntimeByContracts::use_descriptor(const names::FileOpener& opener, Uses us
   if (roots_ && gc_counts_) roots_->use_gc_counts(*gc_counts_);
   names::NameOptions options;
   options.fresh = &target_.memory();
-  names_ = std::make_unique<names::MethodNames>(memory, options, opener_of(runtime_->image(), opener));
+  options.program = runtime_->image().is_single_file ? runtime_->image().path : target_.info().executable;
+  names_ = std::make_unique<names::MethodNames>(memory, options, opener);
   summary_.walkable = runtime_->can_walk() && cpu_fits;
   if (!summary_.walkable || !uses.walks) return;
   code_ = std::make_unique<CodeManager>(memory, runtime_->contracts());

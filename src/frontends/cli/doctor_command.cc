@@ -13,6 +13,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/system/gained_rights.h"
 #include "base/system/own_program.h"
 #include "base/system/proc_mount.h"
 #include "base/system/scoped_fd.h"
@@ -58,7 +59,8 @@ std::optional<std::int64_t> read_number(const std::string& path) {
 struct Own {
   std::uint32_t uid = 0;
   std::uint64_t capabilities = 0;
-  bool has_filter = false, no_new_privs = false;
+  bool has_filter = false;
+  base::GainLimits limits;
   // linux/capability.h
   static constexpr unsigned kDacOverride = 1, kDacReadSearch = 2, kSysPtrace = 19, kSysAdmin = 21, kPerfmon = 38,
                             kBpf = 39;
@@ -78,7 +80,7 @@ Own read_own() {
   };
   own.capabilities = value("CapEff", 16);
   own.has_filter = value("Seccomp", 10) == 2;
-  own.no_new_privs = value("NoNewPrivs", 10) != 0;
+  own.limits = base::own_gain_limits();
   return own;
 }
 
@@ -93,10 +95,10 @@ constexpr std::string_view kContainer =
     "docker run --cap-add=SYS_PTRACE ... (its default seccomp profile allows ptrace then); in Kubernetes\n"
     "securityContext.capabilities.add: [\"SYS_PTRACE\"]; or run mixstack on the host";
 
-/// One line for all there is: setting capabilities of a file takes others away from it.
-std::string setcap_remedy(std::string_view more = {}) {
-  return fmt::format("sudo {0} ..., or once: sudo setcap {1}{2}+ep {0}", base::own_program_for_shell(),
-                     kRecordCapabilities, more);
+/// How to get `needed`. One line for all there is: setting capabilities of a file takes others away from it.
+std::string ways_to_get(const Own& own, std::string_view needed, std::string_view more = {}) {
+  return base::ways_to_gain(needed, fmt::format("{}{}", kRecordCapabilities, more), own.limits,
+                            base::own_program_for_shell());
 }
 
 using Verdict = Finding::Verdict;
@@ -112,8 +114,8 @@ void look_at_rights(const Own& own, std::vector<Finding>& findings) {
   findings.push_back({may ? Verdict::ok : Verdict::note, "user", who,
                       may          ? ""
                       : surprising ? std::string(kContainer)
-                                   : setcap_remedy(",cap_dac_read_search")});
-  if (own.no_new_privs && !may)
+                                   : ways_to_get(own, "cap_sys_ptrace", ",cap_dac_read_search")});
+  if (own.limits.no_new_privs && !may)
     findings.push_back({Verdict::note, "no_new_privs", "set: sudo and file capabilities give nothing here",
                         "start without it (docker: no --security-opt no-new-privileges; systemd: NoNewPrivileges=no)"});
 }
@@ -127,13 +129,14 @@ void look_at_yama(const Own& own, std::vector<Finding>& findings) {
     findings.push_back({Verdict::bad, "yama", "kernel.yama.ptrace_scope is 3: nobody may trace",
                         "it can be changed by restarting the machine only"});
   } else {
-    findings.push_back(
-        {may ? Verdict::ok : Verdict::bad, "yama",
-         fmt::format("kernel.yama.ptrace_scope is {}: {}", *scope,
-                     may           ? "CAP_SYS_PTRACE is exempt"
-                     : *scope == 1 ? "only descendants may be traced"
-                                   : "only CAP_SYS_PTRACE may trace"),
-         may ? "" : setcap_remedy() + (*scope == 1 ? "; or sudo sysctl kernel.yama.ptrace_scope=0" : "")});
+    findings.push_back({may ? Verdict::ok : Verdict::bad, "yama",
+                        fmt::format("kernel.yama.ptrace_scope is {}: {}", *scope,
+                                    may           ? "CAP_SYS_PTRACE is exempt"
+                                    : *scope == 1 ? "only descendants may be traced"
+                                                  : "only CAP_SYS_PTRACE may trace"),
+                        may ? ""
+                            : ways_to_get(own, "cap_sys_ptrace") +
+                                  (*scope == 1 ? "; or sudo sysctl kernel.yama.ptrace_scope=0" : "")});
   }
 }
 
@@ -188,11 +191,15 @@ void look_at_perf(const Own& own, std::uint32_t pid, std::vector<Finding>& findi
   findings.push_back(
       {Verdict::bad, "perf events", fmt::format("{}: {}", level, error_text(tried)),
        paranoid && *paranoid > 2 && !own.has(Own::kPerfmon)
-           ? "sudo sysctl kernel.perf_event_paranoid=2, or " + setcap_remedy()
+           ? "sudo sysctl kernel.perf_event_paranoid=2, or " + ways_to_get(own, "cap_perfmon")
        : own.has_filter
            ? "a container: docker run --cap-add=PERFMON --security-opt seccomp=unconfined ..., or on the host"
-           : setcap_remedy()});
+           : ways_to_get(own, "cap_perfmon")});
 }
+
+constexpr std::string_view kBpfOff =
+    "we have the rights, so something else forbids it: a seccomp profile (docker: --security-opt seccomp=...),\n"
+    "a security module, or a lock-down of the kernel";
 
 void look_at_bpf(const Own& own, std::vector<Finding>& findings) {
   const bool has_types = ::access("/sys/kernel/btf/vmlinux", R_OK) == 0;
@@ -207,8 +214,9 @@ void look_at_bpf(const Own& own, std::vector<Finding>& findings) {
                           : !tried.works() ? error_text(tried)
                                            : std::string("the kernel has no /sys/kernel/btf/vmlinux");
   findings.push_back({Verdict::note, "BPF", "for stacks of blocked threads without a stop (mixstack record): " + why,
-                      !may || !tried.works() ? setcap_remedy() + "; in a container --cap-add=BPF --cap-add=PERFMON"
-                                             : "a kernel with CONFIG_DEBUG_INFO_BTF"});
+                      !may             ? ways_to_get(own, "cap_bpf,cap_perfmon")
+                      : !tried.works() ? std::string(kBpfOff)
+                                       : "a kernel with CONFIG_DEBUG_INFO_BTF"});
 }
 
 /// One process: everything a dump would run into, without stopping it.
@@ -318,7 +326,9 @@ ExitCode run_doctor(const DoctorArguments& arguments, const Environment& environ
   look_at_calls(own, findings);
   look_at_namespaces(findings);
   const bool is_proc_ours = !stands_in_the_way(findings, {"/proc"});
-  look_at_perf(own, is_proc_ours ? arguments.pid : 0, findings);
+  // A process that is not there says nothing about our rights.
+  const bool is_there = is_proc_ours && arguments.pid != 0 && read_refusal_facts(arguments.pid).exists;
+  look_at_perf(own, is_there ? arguments.pid : 0, findings);
   look_at_bpf(own, findings);
   const report::Problem problem = arguments.pid == 0 ? report::Problem::none : look_at_process(arguments.pid, findings);
   if (arguments.pid != 0 && problem == report::Problem::none) look_at_runtimes(arguments.pid, findings);

@@ -151,7 +151,7 @@ std::string summary_text(const Recording& recording, bool stats, bool is_throttl
   text += activities(recording, is_throttled);
   if (const std::string lost = losses(facts.account); !lost.empty()) text += "  not taken: " + lost + "\n";
   if (const std::string cut = cut_reasons(recording); !cut.empty())
-    text += fmt::format("  stacks whose end was not reached: {}\n", cut);
+    text += fmt::format("  stacks whose end was not reached: {}; 'mixstack dump' may show more of them\n", cut);
   for (const std::string& note : facts.notes) text += "  " + report::escape_for_terminal(note) + "\n";
   if (!stats) return text;
   text += fmt::format("  own CPU: {:.2f} s, {:.2f} % of a processor; {} walked, {} distinct\n",

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/system/gained_rights.h"
 #include "base/system/own_program.h"
 #include "base/system/proc_mount.h"
 #include "base/system/scoped_fd.h"
@@ -96,6 +97,7 @@ bool is_in_first_user_namespace() {
 void read_ourselves(report::RefusalFacts& facts) {
   const std::string status = read_small_file("/proc/self/status");
   facts.own_uid = static_cast<std::uint32_t>(geteuid());
+  facts.limits = base::own_gain_limits();
   const std::uint64_t capabilities = number(field(status, "CapEff"), 16).value_or(0);
   const auto has = [capabilities](unsigned capability) { return (capabilities >> capability & 1) != 0; };
   facts.may_trace = has(kCapSysPtrace);

@@ -66,17 +66,17 @@ THR_ID WalkerAccess::actual_thread(Walker& walker, THR_ID thread) {
 std::shared_ptr<Engine> WalkerAccess::capture(Walker& walker, THR_ID thread) {
   const THR_ID tid = actual_thread(walker, thread);
   if (tid == NULL_THR_ID) return nullptr;
-  const auto id = engine_thread(tid);
-  if (!id) {
-    setLastError(err_nothrd);
-    return nullptr;
-  }
   ProcessState& proc = *walker.getProcessState();
   // A nested walk (by a user's stepper) needs a capture of its own.
   if (proc.engine_ && proc.engine_->is_walking()) forget_engine(proc);
   for (const bool again : {false, true}) {
     auto engine = WalkerAccess::engine(&proc);
     if (!engine) return nullptr;
+    const auto id = engine->number_of(tid);
+    if (!id) {
+      setLastError(err_nothrd);
+      return nullptr;
+    }
     const auto captured = engine->capture(*id);
     if (captured) {
       if (parts(walker).depth != 0) parts(walker).scope_capture = engine->capture_id();

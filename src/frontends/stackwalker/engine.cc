@@ -14,6 +14,8 @@
 #include <utility>
 
 #include "base/arch/call_site.h"
+#include "frontends/stackwalker/access.h"
+#include "frontends/stackwalker/state_target.h"
 
 namespace mixstack::stackwalker {
 namespace {
@@ -131,6 +133,16 @@ const ThreadCapture* Engine::thread() const {
 ThreadId Engine::captured_thread() const {
   const ThreadCapture* captured = thread();
   return captured != nullptr ? captured->tid : 0;
+}
+
+Dyninst::THR_ID Engine::captured_thread_name() const {
+  const auto* numbers = dynamic_cast<const ThreadNumbers*>(&session_->target());
+  return numbers != nullptr ? numbers->name_of(captured_thread()) : static_cast<Dyninst::THR_ID>(captured_thread());
+}
+
+std::optional<ThreadId> Engine::number_of(Dyninst::THR_ID thread) const {
+  const auto* numbers = dynamic_cast<const ThreadNumbers*>(&session_->target());
+  return numbers != nullptr ? numbers->number_of(thread) : Dyninst::Stackwalker::engine_thread(thread);
 }
 
 std::shared_ptr<const VectorRegisters> Engine::captured_vectors() const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "session/process_session.h"
+#include "stackwalker/dyntypes.h"
 
 namespace mixstack::stackwalker {
 
@@ -63,7 +64,11 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// Number of the capture, 0: none.
   [[nodiscard]] std::uint64_t capture_id() const { return capture_id_; }
   [[nodiscard]] ThreadId captured_thread() const;
-  /// Vector registers of the captured thread's innermost frame; null if the target has none.
+  /// The API's name of it.
+  [[nodiscard]] Dyninst::THR_ID captured_thread_name() const;
+  /// Our number of a thread; nothing for what is none.
+  [[nodiscard]] std::optional<ThreadId> number_of(Dyninst::THR_ID thread) const;
+  /// Of the captured thread's innermost frame; null where the target does not tell.
   [[nodiscard]] std::shared_ptr<const VectorRegisters> captured_vectors() const;
 
   /// While the thread is stopped as captured, memory outside of its copied stack is read from the target.

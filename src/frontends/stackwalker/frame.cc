@@ -173,7 +173,7 @@ std::optional<Place> FrameAccess::place(Walker& walker, const Frame& frame, bool
   const std::uint64_t held = engine->capture_id();
   const Walker::Parts& parts = WalkerAccess::parts(walker);
   const THR_ID tid = frame.thread_;
-  const bool is_of_thread = tid == NULL_THR_ID || tid == static_cast<THR_ID>(engine->captured_thread());
+  const bool is_of_thread = tid == NULL_THR_ID || tid == engine->captured_thread_name();
   const bool is_of_walk = parts.depth != 0 && parts.scope_capture == held && is_of_thread;
   const bool is_held = held != 0 && ((is_own && found->capture_id == held) || is_of_walk);
   if (!is_held) engine = WalkerAccess::capture(walker, frame.thread_);

@@ -411,6 +411,45 @@ TEST(StackwalkerProcessState, AUsersOwnThatNamesItsProcess) {
   EXPECT_EQ(state->stops, 0);
 }
 
+/// Calls its threads by what pthread_self() might say.
+class LongNamesState : public BorrowedState {
+ public:
+  static constexpr THR_ID kMore = 0x7f0000000000;
+  using BorrowedState::BorrowedState;
+  bool getRegValue(MachRegister reg, THR_ID thread, MachRegisterVal& val) override {
+    return thread >= kMore && BorrowedState::getRegValue(reg, thread - kMore, val);
+  }
+  bool getThreadIds(std::vector<THR_ID>& threads) override {
+    const bool answer = BorrowedState::getThreadIds(threads);
+    for (THR_ID& thread : threads) thread += kMore;
+    return answer;
+  }
+  bool getDefaultThread(THR_ID& tid) override {
+    const bool answer = BorrowedState::getDefaultThread(tid);
+    tid += kMore;
+    return answer;
+  }
+  bool preStackwalk(THR_ID tid) override { return BorrowedState::preStackwalk(tid - kMore); }
+  bool postStackwalk(THR_ID tid) override { return BorrowedState::postStackwalk(tid - kMore); }
+};
+
+TEST(StackwalkerProcessState, ThreadsWhoseNamesAreLong) {
+  const auto child = standing_child();
+  auto* state = new LongNamesState(ProcDebug::newProcDebug(child->pid()), child->pid());
+  const Owned walker(Walker::newWalker(state));
+  ASSERT_NE(walker, nullptr) << getLastErrorMsg();
+  std::vector<Frame> stack;
+  ASSERT_TRUE(walker->walkStack(stack)) << getLastErrorMsg();
+  EXPECT_TRUE(has_known_stack(stack));
+  EXPECT_EQ(stack.front().getThread(), LongNamesState::kMore + child->pid());
+  std::vector<THR_ID> threads;
+  ASSERT_TRUE(walker->getAvailableThreads(threads));
+  EXPECT_EQ(threads.front(), LongNamesState::kMore + child->pid());
+  std::vector<Frame> again;
+  ASSERT_TRUE(walker->walkStack(again, threads.front())) << getLastErrorMsg();
+  EXPECT_EQ(again.size(), stack.size());
+}
+
 /// Libraries told by hand, from another process' list.
 class ListedLibraries : public LibraryState {
  public:

@@ -1,7 +1,9 @@
 #include "frontends/stackwalker/state_target.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <vector>
 
 #include "engine/images/elf_image.h"
 #include "engine/images/file_bytes.h"
@@ -58,7 +60,7 @@ class StateMemory final : public MemoryReader {
   api::ProcessState& state_;
 };
 
-class StateTarget final : public Target {
+class StateTarget final : public Target, public ThreadNumbers {
  public:
   StateTarget(api::ProcessState& state, TargetInfo info, std::shared_ptr<const process::ProcessView> view)
       : state_(state), memory_(state), info_(std::move(info)), view_(std::move(view)) {}
@@ -76,6 +78,8 @@ class StateTarget final : public Target {
     return images::open_file_bytes(path);
   }
   [[nodiscard]] Result<Capture> capture(const CaptureRequest& request) override;
+  [[nodiscard]] std::optional<ThreadId> number_of(Dyninst::THR_ID name) const override;
+  [[nodiscard]] Dyninst::THR_ID name_of(ThreadId number) const override;
 
  private:
   [[nodiscard]] std::vector<Region> library_regions() const;
@@ -86,8 +90,30 @@ class StateTarget final : public Target {
   api::ProcessState& state_;
   StateMemory memory_;
   TargetInfo info_;
-  std::shared_ptr<const process::ProcessView> view_;  ///< the process on this machine; null: it is not here
+  std::shared_ptr<const process::ProcessView> view_;  ///< of the process on this machine; null: it is none
+  mutable std::vector<Dyninst::THR_ID> long_names_;   ///< by number, from kFirstOfLong on
+  mutable std::map<Dyninst::THR_ID, ThreadId> numbers_;
 };
+
+/// No thread id of Linux is as large (PID_MAX_LIMIT in include/linux/threads.h).
+constexpr ThreadId kFirstOfLong = 0xf0000000;
+constexpr std::size_t kMostLong = 1 << 16;
+
+std::optional<ThreadId> StateTarget::number_of(Dyninst::THR_ID name) const {
+  if (name < 0) return std::nullopt;
+  if (name < Dyninst::THR_ID{kFirstOfLong}) return static_cast<ThreadId>(name);
+  if (const auto known = numbers_.find(name); known != numbers_.end()) return known->second;
+  if (long_names_.size() >= kMostLong) return std::nullopt;
+  const auto number = static_cast<ThreadId>(kFirstOfLong + long_names_.size());
+  long_names_.push_back(name);
+  numbers_.emplace(name, number);
+  return number;
+}
+
+Dyninst::THR_ID StateTarget::name_of(ThreadId number) const {
+  const std::size_t at = number < kFirstOfLong ? long_names_.size() : number - kFirstOfLong;
+  return at < long_names_.size() ? long_names_[at] : static_cast<Dyninst::THR_ID>(number);
+}
 
 Result<std::vector<ThreadId>> StateTarget::threads() const {
   std::vector<Dyninst::THR_ID> ids;
@@ -99,7 +125,7 @@ Result<std::vector<ThreadId>> StateTarget::threads() const {
   std::vector<ThreadId> list;
   for (const Dyninst::THR_ID id : ids) {
     if (list.size() == kMaxThreads) break;
-    if (const auto tid = api::engine_thread(id)) list.push_back(*tid);
+    if (const auto tid = number_of(id)) list.push_back(*tid);
   }
   return list;
 }
@@ -153,12 +179,13 @@ std::vector<Region> StateTarget::library_regions() const {
 /// detected.
 Registers StateTarget::registers(ThreadId tid) const {
   Registers registers(info_.arch);
+  const Dyninst::THR_ID name = name_of(tid);
   for (unsigned i = 0; i < arch_registers(info_.arch).count; i++) {
     const Dyninst::MachRegister reg = api::public_register(info_.arch, i);
     Dyninst::MachRegisterVal first = 0x5a5a5a5a5a5a5a5a, second = 0;
     try {
-      if (!state_.getRegValue(reg, tid, first)) continue;
-      if (first == 0x5a5a5a5a5a5a5a5a && state_.getRegValue(reg, tid, second) && second == 0) continue;
+      if (!state_.getRegValue(reg, name, first)) continue;
+      if (first == 0x5a5a5a5a5a5a5a5a && state_.getRegValue(reg, name, second) && second == 0) continue;
     } catch (...) {
       continue;
     }

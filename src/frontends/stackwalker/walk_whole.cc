@@ -162,8 +162,8 @@ bool step_on(Walker& walker, const Frame& in, Frame& out) {
   if (!place) return false;
   const auto engine = WalkerAccess::engine(&walker);
   if (!engine) return false;
-  const THR_ID tid = in.getThread() != NULL_THR_ID ? in.getThread() : static_cast<THR_ID>(engine->captured_thread());
-  // When a stepper asks us for our own answer, users' steppers are not asked again.
+  const THR_ID tid = in.getThread() != NULL_THR_ID ? in.getThread() : engine->captured_thread_name();
+  // A stepper that asks what we would do is not asked in turn.
   const bool asks_users = has_users_steppers(walker) && !engine->is_walking();
   GroupAdvisor advisor(walker, engine, tid, 0), next(walker, engine, tid, 0);
   advisor.begin_at(in);

@@ -42,10 +42,19 @@ std::string traced_text(const Error& error, const RefusalFacts& facts) {
 bool is_of_others(const RefusalFacts& facts) { return facts.uid != facts.own_uid || facts.not_dumpable; }
 
 std::string grant(const RefusalFacts& facts) {
+  const std::string needed = is_of_others(facts) ? ",cap_dac_read_search" : "";
+  const std::string file = facts.capabilities + needed;
+  if (!base::out_of_bounds(file, facts.limits.bounding).empty() || facts.limits.no_new_privs ||
+      facts.limits.is_nosuid) {
+    std::string ways = base::ways_to_gain("cap_sys_ptrace" + needed, file, facts.limits, facts.own_program);
+    for (std::size_t at = ways.find('\n'); at != std::string::npos; at = ways.find('\n', at + 1))
+      ways.insert(at + 1, "  ");
+    return "  Get the right: " + ways + "\n";
+  }
   return fmt::format(
       "  Run it as root (sudo {0} ...), or give its file the capability once:\n"
       "    sudo setcap {1}{2}+ep {0}\n",
-      facts.own_program, facts.capabilities, is_of_others(facts) ? ",cap_dac_read_search" : "");
+      facts.own_program, facts.capabilities, needed);
 }
 
 constexpr std::string_view kSeccomp =

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/system/gained_rights.h"
 #include "mixstack/result.h"
 
 namespace mixstack::report {
@@ -35,6 +36,7 @@ struct RefusalFacts {
   bool may_read = false;                 ///< so is CAP_DAC_READ_SEARCH or CAP_DAC_OVERRIDE
   int yama = -1;                         ///< kernel.yama.ptrace_scope, -1: not there
   bool seccomp = false;                  ///< a seccomp filter on ourselves denies ptrace
+  base::GainLimits limits{};             ///< what keeps us from getting more
   std::string own_program = "mixstack";  ///< our file, as a word for a shell
   // what was asked for
   std::string capabilities = "cap_sys_ptrace";  ///< that it needs, as of setcap(8): setting some takes others away

@@ -209,6 +209,9 @@ std::string gc_words(const ProcessDump& dump, const RuntimeSummary& runtime) {
   const GcState& gc = *runtime.pending->gc;
   std::string text = gc.is_server ? "server, " + counted(gc.heaps, "heap") : "workstation";
   text += fmt::format(", {} of small objects", size_words(gc.bytes));
+  constexpr std::uint64_t kWorthTelling = 1 << 20;
+  if (gc.large_bytes.value_or(0) >= kWorthTelling)
+    text += fmt::format(", {} of large and pinned ones", size_words(*gc.large_bytes));
   if (gc.collections) text += fmt::format(", {} collection{}", *gc.collections, *gc.collections == 1 ? "" : "s");
   if (gc.in_background) text += ", one in the background now";
   if (runtime.suspension) text += "; thread " + thread_words(dump, runtime.suspension->by) + " stops the others";

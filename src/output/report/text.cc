@@ -127,6 +127,7 @@ void write_stop(const StackText& stack) {
   std::string words = std::string(stop_words(thread.captured ? thread.trace.stop : StopReason::not_captured));
   const Error& error = thread.captured ? thread.trace.stop_error : thread.capture_error;
   if (words::is_kernel_task(error)) return stack.out.paint(Ink::faint, "--- " + error_words(error) + "\n");
+  if (thread.captured && thread.trace.stop == StopReason::max_frames) words += " (--max-frames)";
   if (error.code != ErrorCode::none) words += ": " + error_words(error);
   stack.out.paint(Ink::warning, fmt::format("--- {}: {}\n", thread.captured ? "stack cut" : "no stack", words));
 }

@@ -48,6 +48,14 @@ std::string name_text(const ThreadDump& thread) {
   return text;
 }
 
+/// A thread that foreign code makes is called as the one that made it, which the runtime may know.
+bool has_name_of_managed(const ProcessDump& dump, const ThreadDump& thread) {
+  constexpr std::size_t kMost = 2000;  // each thread is compared with all others
+  if (thread.managed || thread.comm.empty() || dump.threads.size() > kMost) return false;
+  return std::ranges::any_of(dump.threads,
+                             [&](const ThreadDump& other) { return other.managed && other.comm == thread.comm; });
+}
+
 std::string mode_text(const ThreadDump& thread) {
   if (!thread.managed) return "native";
   if (thread.managed->is_only_listed) return "managed";
@@ -148,6 +156,8 @@ std::string thread_line(const ProcessDump& dump, const ThreadDump& thread) {
     text += ", managed";
   else if (thread.managed)
     text += fmt::format(", managed {}, {}", thread.managed->managed_id, mode_text(thread));
+  else if (has_name_of_managed(dump, thread))
+    text += ", native";
   if (const std::string state = doing_words(dump, thread); !state.empty())
     text += ", " + state + waiting_words(thread.facts);
   if (const std::string wait = runtime_wait_words(dump, thread); !wait.empty()) text += ", " + wait;

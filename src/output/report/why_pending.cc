@@ -100,6 +100,11 @@ void write_gc(Writer& out, const GcState& gc, const std::optional<Suspension>& s
   json.boolean("is_server", gc.is_server);
   json.number("heaps", std::uint64_t{gc.heaps});
   json.number("bytes", gc.bytes);
+  if (gc.large_bytes) {
+    json.number("large_bytes", *gc.large_bytes);
+  } else {
+    json.null("large_bytes");
+  }
   json.boolean("is_walkable", gc.is_walkable);
   json.boolean("in_background", gc.in_background);
   if (gc.collections) {
