@@ -64,7 +64,7 @@ struct WaitedObject {
 
 /// Another process that a thread waits for, as it was looked at without a stop.
 struct OtherProcess {
-  /// What one of its threads waits for that this process has to do.
+  /// Whether one of its threads waits for something that this process has to do.
   enum class WaitsForUs : std::uint8_t {
     no,         ///< or it cannot be told
     may,        ///< for words of ours, or our end: whoever serves others does so, too

@@ -34,7 +34,7 @@ bool is_terminate(std::string_view name) {
       name, {"_ZSt9terminatev", "_ZN10__cxxabiv111__terminateEPFvvE", "_ZN9__gnu_cxx27__verbose_terminate_handlerEv"});
 }
 
-/// What stands between std::terminate and the code that threw.
+/// Whether a function stands between std::terminate and the code that threw.
 bool is_machinery(std::string_view name) {
   return name.starts_with("_Unwind_") || is_one_of(name, {"__cxa_call_terminate", "__gxx_personality_v0"});
 }
@@ -104,7 +104,7 @@ std::optional<Exception> Reader::find(AddressRange range) const {
   return only;
 }
 
-/// Of a type_info: {vtable, name}. Names of types that are not the same everywhere begin with a star.
+/// The name in a type_info {vtable, name}. Names of types that are not the same everywhere begin with a star.
 std::string Reader::linker_name(Address type) const {
   const Address name = word(type + 8);
   if (type == 0 || !is_in_image(name)) return {};

@@ -1,4 +1,4 @@
-// What exception of C++ brought a thread to std::terminate, as libstdc++ keeps it.
+// The C++ exception that brought a thread to std::terminate, as libstdc++ keeps it.
 #pragma once
 
 #include "engine/images/module_map.h"
@@ -7,8 +7,8 @@
 
 namespace mixstack::session {
 
-/// Of each thread that the exception machinery of libstdc++ brought to std::terminate: the exception's type, and what
-/// it says where its layout is proved, as a diagnosis (`kLastWordsSubject`). Needs the names of frames. 64-bit only.
+/// Reports the exception of each thread that libstdc++ brought to std::terminate: its type, and its text where its
+/// layout is proved, as a diagnosis (`kLastWordsSubject`). Needs the names of frames. 64-bit only.
 void tell_of_cpp_exceptions(const images::ModuleMap& modules, const MemoryReader& memory, ProcessDump& dump);
 
 }  // namespace mixstack::session

@@ -452,6 +452,15 @@ void ProcessSession::read_objects(DumpInProgress& at, Symbolizer& symbolizer) {
   if (at.options.arguments) read_arguments(at.dump, at.capture, runtimes, at.options.data);
 }
 
+/// Frames of code that the runtimes have freed since the stop; none in a core.
+std::vector<dotnet::FreedFrame> ProcessSession::freed_code(const DumpInProgress& at, const MemoryReader& memory) {
+  std::vector<dotnet::FreedFrame> freed;
+  if (at.capture.frozen != nullptr) return freed;
+  for (const auto& runtime : at.worker.runtimes())
+    for (const auto& f : runtime->freed_code(at.dump, at.capture, memory)) freed.push_back(f);
+  return freed;
+}
+
 Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   DumpOptions options = wanted;
   options.walk.keep_registers |= options.arguments;
@@ -504,11 +513,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   put_names(dump, worker->runtimes());
   InlinedFrames inlined;
   inlined.find(dump, worker->runtimes());
-  std::vector<dotnet::FreedFrame> freed;
-  for (const auto& runtime : worker->runtimes()) {
-    if (capture->frozen != nullptr) continue;
-    for (const auto& f : runtime->freed_code(dump, *capture, target_->memory())) freed.push_back(f);
-  }
+  const std::vector<dotnet::FreedFrame> freed = freed_code(at, target_->memory());
   if (symbols.valid()) symbols.get();
   name_other_code(dump, symbolizer, worker->runtimes());
   tell_of_cpp_exceptions(worker->modules(), walk.memory(), dump);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "dotnet/runtime/freed_code.h"
 #include "engine/dwarf/dwarf_symbols.h"
 #include "engine/images/file_budget.h"
 #include "engine/symbols/elf_symbols.h"
@@ -58,6 +59,7 @@ class ProcessSession final : public Session {
   void take_facts(DumpInProgress& at, bool waits);
   void read_objects(DumpInProgress& at, Symbolizer& symbolizer);
   void walk_late(DumpInProgress& at);
+  [[nodiscard]] static std::vector<dotnet::FreedFrame> freed_code(const DumpInProgress& at, const MemoryReader& memory);
   [[nodiscard]] bool complete_cut_stacks(DumpInProgress& at);
   [[nodiscard]] bool complete_cut_stack(DumpInProgress& at, ThreadDump& thread, std::size_t stack_bytes);
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> budgeted(Result<std::shared_ptr<const FileBytes>> file) const;

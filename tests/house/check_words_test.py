@@ -35,8 +35,8 @@ class CheckWords(unittest.TestCase):
         self.assertEqual(self.faults("a.md", "```\nWhat is it\n```\n- Of these two.\n"), ["4"])
 
     def test_words(self):
-        self.assertEqual(self.faults("a.h", "// A cycle of waits.\n"), ["1"])
-        self.assertEqual(self.faults("a.h", "// A `cycle` of waits.\n"), [])
+        self.assertEqual(self.faults("a.h", "// A circle of waits.\n"), ["1"])
+        self.assertEqual(self.faults("a.h", "// A `circle` of waits.\n"), [])
 
     def test_the_house(self):
         faults = [fault for path in check_words.files(ROOT) for fault in check_words.faults_of(path, path.relative_to(ROOT))]

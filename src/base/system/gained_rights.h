@@ -7,7 +7,7 @@
 
 namespace mixstack::base {
 
-/// What keeps this process, and those it starts, from getting rights by executing a file.
+/// Limits that keep this process, and those it starts, from getting rights by executing a file.
 struct GainLimits {
   std::uint64_t bounding = ~std::uint64_t{0};  ///< capabilities outside of it are given by nothing (capabilities(7))
   bool no_new_privs = false;                   ///< neither sudo nor capabilities of files count

@@ -16,7 +16,7 @@ constexpr std::int32_t kRunning = -1;  // of a state machine that has begun
 /// A timer's time that says "never" (Timeout.UnsignedInfinite in src/System/Threading/Timer.cs).
 constexpr std::uint32_t kNever = 0xffffffff;
 
-/// What tasks of the core library are, by their types' names.
+/// Kinds of tasks of the core library, by their types' names.
 struct KnownTask {
   std::string_view part;
   AsyncEnd end;

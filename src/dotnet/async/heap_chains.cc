@@ -321,7 +321,7 @@ std::string HeapChains::key_of(const Path& path, const PathEnd& end) {
   const FoundBox& last = boxes_[path.back()];
   const Address awaited = links_[path.back()].awaited;
   append(key, awaited == 0 ? 0 : objects_.type_of(awaited));
-  // What a task stands for tells the reads of a channel from those of a socket.
+  // The source behind a task tells the reads of a channel from those of a socket.
   const Address last_end = links_[path.back()].end;
   append(key, last_end == 0 ? 0 : objects_.type_of(last_end));
   append(key, end.cycle_from);

@@ -92,9 +92,11 @@ const StateMachines::MachineLayout& StateMachines::machine_layout(Address of) {
   const TypeFacts* type = types.at(of);
   if (type == nullptr || type->base_size < kObjectOverhead) return layout;
   layout.size = type->base_size - kObjectOverhead;
+  // Facts of a type are valid until the next question.
+  const bool is_lambda = type->name.starts_with(bcl::ParallelLambda::kType);
   for (const std::string_view name : {kState, kStateOfVb})
     if (const auto state = types.field(of, name); state && !state->is_static) layout.state = state->offset;
-  if (type->name.starts_with(bcl::ParallelLambda::kType))
+  if (is_lambda)
     if (const auto shared = types.field(of, bcl::ParallelLambda::kShared); shared && !shared->is_static)
       layout.shared_by_workers = shared->offset;
   const auto& fields = types.own_fields(of);
@@ -188,7 +190,7 @@ Address StateMachines::only_proved(const StructPlace& machine, Address box) {
     if (is_awaited_by(word, box)) return word;
     if (const Address behind = behind_awaiter(word, box); behind != 0) return behind;
     if (!is_task(word) || is_completed(word)) continue;
-    has_more = only != 0 && only != word;
+    has_more |= only != 0 && only != word;
     only = word;
   }
   return has_more ? 0 : only;
@@ -209,7 +211,7 @@ Address StateMachines::awaited_by(Address runtime_async_task) {
   for (const Address object : runtime_async_.held_by(runtime_async_task)) {
     if (is_awaited_by(object, runtime_async_task)) return object;
     if (!is_task(object)) continue;
-    has_more = only != 0;
+    has_more |= only != 0 && only != object;
     only = object;
   }
   return !has_more && runtime_async_.only_awaits(runtime_async_task) ? only : 0;

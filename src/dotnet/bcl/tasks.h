@@ -84,7 +84,7 @@ struct AwaitContinuation {
 inline constexpr TypeName kScheduler = "System.Threading.Tasks.TaskScheduler";
 inline constexpr TypeName kPoolScheduler = "System.Threading.Tasks.ThreadPoolTaskScheduler";
 
-/// Of which type are the tasks that sources end?
+/// Which type have the tasks that sources end?
 inline constexpr TypeName kTaskOfValue = "System.Threading.Tasks.Task`1";
 /// Which task ends with the one that another has returned?
 inline constexpr NameStart kUnwraps = "System.Threading.Tasks.UnwrapPromise<";

@@ -112,12 +112,14 @@ std::string LoadedTypes::full_name(const names::ModuleFacts& module, std::uint32
 const std::vector<LoadedTypes::NamedField>& LoadedTypes::own_fields(Address method_table) {
   const TypeFacts* type = at(method_table);
   if (type == nullptr) return no_fields_;
-  const auto [it, is_new] = fields_.try_emplace(type->canonical);
-  if (is_new) it->second = read_fields(*type);
-  return it->second;
+  const Address canonical = type->canonical;
+  if (const auto known = fields_.find(canonical); known != fields_.end()) return known->second;
+  // Reading asks for other types, which may start the caches anew.
+  std::vector<NamedField> fields = read_fields(*type);
+  return fields_.insert_or_assign(canonical, std::move(fields)).first->second;
 }
 
-std::vector<LoadedTypes::NamedField> LoadedTypes::read_fields(const TypeFacts& type) {
+std::vector<LoadedTypes::NamedField> LoadedTypes::read_fields(TypeFacts type) {
   const EEClassLayout& l = memory_.layouts().ee_class;
   if (memory_.pointer_size() != 8 || type.is_array) return {};
   const auto list = memory_.pointer(type.ee_class, l.field_desc_list);

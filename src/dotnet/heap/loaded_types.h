@@ -80,7 +80,7 @@ class LoadedTypes {
 
  private:
   [[nodiscard]] std::optional<TypeFacts> read(Address method_table);
-  [[nodiscard]] std::vector<NamedField> read_fields(const TypeFacts& type);
+  [[nodiscard]] std::vector<NamedField> read_fields(TypeFacts type);
   [[nodiscard]] std::optional<FieldPlace> look_for_field(Address method_table, std::string_view name);
   [[nodiscard]] std::string full_name(const names::ModuleFacts& module, std::uint32_t type_def) const;
   [[nodiscard]] Address look_up(Address map, std::uint32_t index) const;

@@ -166,7 +166,7 @@ void CodeMakers::note(std::uint32_t maker, std::uint32_t value) {
   if (all.size() <= kMaxMakers) all.insert(maker);
 }
 
-/// What a climb from made code to methods of the source has met.
+/// The state of a climb from generated code to methods of the source.
 struct CodeMakers::Climb {
   std::string_view name;  ///< the binding that the code was called by
   std::set<Made> seen{};

@@ -42,7 +42,7 @@ class CodeMakers {
     bool is_of_startup = false;    ///< no method: a value of an F# module
     bool is_in_same_name = false;  ///< between them is other made code of the same binding: a local function
   };
-  /// Of a method that is made, or is of a class that is.
+  /// The source of a generated method, or of a method of a generated class.
   [[nodiscard]] Source source_of(std::uint32_t method) const;
   [[nodiscard]] const Metadata& metadata() const { return *metadata_; }
 

@@ -18,7 +18,7 @@ struct MethodContext {
   std::vector<TypeIndex> class_arguments, method_arguments;
   const RuntimeTypes* types = nullptr;  ///< resolves internal TypeHandles of signatures; may be null
   unsigned pointer_size = 8;
-  /// What the IL of a type and its neighbours makes; empty, or null: cannot be told.
+  /// The generated code that the IL of a type and its neighbours refers to; empty, or null: not known.
   std::function<const CodeMakers*(std::uint32_t type)> makers{};
 };
 

@@ -33,8 +33,8 @@ struct FoundMethod {
 /// A sequence of F# (`seq { ... }`): a class made of a method, whose body is `GenerateNext`.
 [[nodiscard]] bool is_fsharp_sequence(const Metadata& metadata, std::uint32_t type);
 
-/// What an `extension` block of C# 14 declares: a class `<G>$...` holds it as it reads, and a class `<M>$...` in that,
-/// by the only parameter of its only method, what the block extends.
+/// The declaration of an `extension` block of C# 14: a class `<G>$...` holds it as it reads, and a class `<M>$...` in
+/// that, by the only parameter of its only method, what the block extends.
 struct Extension {
   bool has_receiver = false;                      ///< it is an instance member: the first parameter is what it is of
   std::uint32_t block = 0;                        ///< TypeDef row of the `<G>$...` class

@@ -50,7 +50,7 @@ class MethodText {
   const RuntimeTypes& types_;
   Options options_;
   TypeTree tree_;
-  /// What the IL of a module's outermost type makes; made when a name needs it.
+  /// The generated code of a module's outermost type; found when a name needs it.
   std::map<std::pair<const Metadata*, std::uint32_t>, CodeMakers> makers_;
   std::unordered_map<Address, std::string> owners_;  ///< raw text by MethodTable
 };

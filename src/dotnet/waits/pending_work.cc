@@ -249,7 +249,7 @@ PendingWork PendingWorkReader::read(std::span<const WaitedTask> waits, std::span
     ways_.push_back(chains_.way_up(root));
   }
   add_waited(waits, running);
-  // What is a worker's of Parallel.ForEachAsync only its stack or a way up tells.
+  // Whether a chain is a worker's of Parallel.ForEachAsync shows only on its stack or on the path up.
   const auto may_be_open = [this](const AsyncChain& c) { return c.end == AsyncEnd::promise || is_open(c); };
   if (std::any_of(found_.chains.begin(), found_.chains.end(), may_be_open)) {
     join_what_runs(threads, running);

@@ -38,7 +38,8 @@ bool is_inside(const WaitingThread& at, std::string_view method) {
   return false;
 }
 
-/// Names have their arguments without namespaces. Of a collection these tell whose it is: the program's have them.
+/// Arguments of generic names have no namespaces. For a collection they show the program that it belongs to: they get
+/// them here.
 std::string name_with_arguments(LoadedTypes& types, Address type) {
   std::string name = types.csharp_name(type);
   const auto arguments = types.arguments(type);
@@ -275,7 +276,7 @@ ThreadWait ThreadWaits::monitor_wait(Address lock, const BlockingRecord& record,
   return wait;
 }
 
-/// Who set the event waits for: a task, several, a countdown, a barrier.
+/// Finds the object that sets the event: a task, several, a countdown, a barrier.
 bool ThreadWaits::by_event(Address event, const Candidates& found, ThreadWait& wait) {
   LoadedTypes& types = objects_.types();
   const bool counts_tasks = has(wait.object.type, bcl::kCountsTasks);  // Task.WaitAll's

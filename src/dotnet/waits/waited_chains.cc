@@ -28,7 +28,7 @@ bool ends_in_objects_alone(AsyncEnd end) {
   }
 }
 
-/// What two chains have in common that differ in their objects alone.
+/// A key that is equal for chains which differ in their objects alone.
 std::string likeness_of(const AsyncChain& chain) {
   std::string key(to_string(chain.end));
   for (const std::string* text : {&chain.awaited.type, &chain.awaited.detail, &chain.work}) key += '\n' + *text;

@@ -68,7 +68,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] Dyninst::THR_ID captured_thread_name() const;
   /// Our number of a thread; nothing for what is none.
   [[nodiscard]] std::optional<ThreadId> number_of(Dyninst::THR_ID thread) const;
-  /// Of the captured thread's innermost frame; null where the target does not tell.
+  /// Vector registers of the captured thread's innermost frame; null if the target has none.
   [[nodiscard]] std::shared_ptr<const VectorRegisters> captured_vectors() const;
 
   /// While the thread is stopped as captured, memory outside of its copied stack is read from the target.
