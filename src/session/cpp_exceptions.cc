@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/arch/cpu.h"
 #include "engine/symbols/demangle.h"
 #include "mixstack/subjects.h"
 
@@ -184,7 +185,7 @@ std::optional<AddressRange> range_of(const ProcessDump& dump, const ThreadDump& 
 }  // namespace
 
 void tell_of_cpp_exceptions(const images::ModuleMap& modules, const MemoryReader& memory, ProcessDump& dump) {
-  if (dump.target.arch != Arch::x86_64 && dump.target.arch != Arch::aarch64) return;
+  if (!arch::cpu(dump.target.arch).is_walked) return;  // 64-bit layouts
   const Reader reader(modules, memory);
   unsigned told = 0;
   for (const ThreadDump& thread : dump.threads) {
