@@ -9,7 +9,7 @@ namespace mixstack::session {
 
 Result<OpenedCore> open_core_target(const CoreOptions& options, process::FileFetcher fetch) {
   auto opened = process::CoreBytes::open(options.path);
-  // A compressed stream that is damaged is not what `malformed` means here: that the file is no core.
+  // `malformed` means here that the file is no core; a damaged compressed stream is an io_error.
   const auto of_stream = [](const Error& e) {
     return e.code == ErrorCode::malformed ? Error{ErrorCode::io_error, EBADMSG, e.value} : e;
   };
@@ -20,7 +20,7 @@ Result<OpenedCore> open_core_target(const CoreOptions& options, process::FileFet
                                    options.use_own_files, std::move(fetch),   {}};
   if (pack::is_pack(*core.bytes)) {
     auto pack = pack::open_pack(core.bytes);
-    // What the archive lacks when it was cut off is the cut's fault.
+    // If the archive was cut off, report the cut instead of what is missing because of it.
     if (!pack && core.bytes->diagnosis()) return fail(of_stream(core.bytes->diagnosis()->error));
     if (!pack) return fail(pack.error());
     core.bytes = std::move(pack->core);

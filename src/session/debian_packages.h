@@ -1,4 +1,4 @@
-// Which Debian package a file of the target is of.
+// The Debian package that a file of the target belongs to.
 #pragma once
 
 #include <map>
@@ -16,16 +16,16 @@ struct DebianPackage {
   std::vector<std::string> lists;  ///< files that may hold its list of files
 };
 
-/// The packages of /var/lib/dpkg/status (deb822(5)) that are installed. What is no name or version of a package
-/// (Debian Policy 5.6.1, 5.6.12) is left out.
+/// The installed packages of /var/lib/dpkg/status (deb822(5)). Entries whose name or version is not valid (Debian
+/// Policy 5.6.1, 5.6.12) are left out.
 [[nodiscard]] std::vector<DebianPackage> parse_dpkg_status(std::string_view text);
 
-/// Of each path the package, by the lists of dpkg as the target has them. A path counts with and without /usr in front:
+/// The package of each path, by the target's own lists of dpkg. A path is looked up with and without /usr in front:
 /// libraries are listed where they lay before /lib and /usr/lib became one.
 [[nodiscard]] std::map<std::string, DebianPackage> debian_packages_of(const std::set<std::string>& paths,
                                                                       const images::PathOpener& open);
 
-/// What has the debug files of a package: "libc6-dbg", "curl-dbgsym".
+/// The package with the debug files of a package: "libc6-dbg", "curl-dbgsym".
 [[nodiscard]] std::string debug_package_of(const std::string& package);
 
 }  // namespace mixstack::session

@@ -1,4 +1,4 @@
-// What stands behind the public view of a runtime.
+// The implementation of the public view of a runtime (`mixstack/dotnet.h`).
 #pragma once
 
 #include "dotnet/runtime/runtime_by_contracts.h"
@@ -18,9 +18,9 @@ class Runtime::Implementation {
     return runtime_;
   }
   [[nodiscard]] session::CaptureWalk& walk_of(const ThreadCapture& thread) { return walker_.walk_of(thread); }
-  /// What its contracts tell, as it was bound last; null where they are not there.
+  /// Its contracts, bound like `runtime()`; null: it has none.
   [[nodiscard]] RuntimeByContracts* contracts() { return runtime_.contracts(); }
-  /// Code as the contracts tell it, bound likewise; null: not told.
+  /// Managed code by its contracts, bound likewise; null: not known.
   [[nodiscard]] CodeManager* code() { return contracts() != nullptr ? contracts()->code() : nullptr; }
   /// The runtime's Thread of a captured thread, or null.
   [[nodiscard]] const ManagedThread* managed(const ThreadCapture& thread) {

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMostFrames = 1 << 14;   // of all threads
 constexpr std::size_t kMostOfThread = 1 << 9;  // innermost ones
 
-/// Frames of one runtime, and whose they are.
+/// Frames of one runtime, with the thread of each.
 struct Asked {
   std::vector<dotnet::objects::ArgumentFrame> frames;
   struct Owner {
@@ -46,7 +46,7 @@ void read_arguments(ProcessDump& dump, const Capture& capture,
     for (ThreadDump& t : dump.threads) {
       const auto of = captured.find(t.tid);
       if (of == captured.end() || runtime->thread(t.ns_tid) == nullptr) continue;
-      // What a core holds has not changed since.
+      // Memory in a core has not changed since.
       ask_for(t, capture.frozen != nullptr ? AddressRange{0, ~Address{0}} : of->second->stack.range(), asked);
     }
     auto values = runtime->arguments(asked.frames, data);

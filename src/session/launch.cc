@@ -21,8 +21,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return list;
 }
 
-/// posix_spawn returns when the child has left our memory, which is before the kernel has written the auxiliary vector
-/// of its new program. What is opened earlier looks like another program a moment later.
+/// posix_spawn returns before the kernel has written the auxiliary vector of the new program. A session opened earlier
+/// than that would see another program a moment later.
 void wait_for_program(pid_t pid) {
   constexpr int kTries = 1000;
   const std::string path = "/proc/" + std::to_string(pid) + "/auxv";
@@ -34,8 +34,8 @@ void wait_for_program(pid_t pid) {
   }
 }
 
-/// Whoever launches may hold up the signals that end it, to end in good order itself; its program is not to inherit
-/// that.
+/// The caller may block the signals that end it, so that it ends in good order. The program must not inherit that
+/// mask.
 class SpawnAttributes {
  public:
   SpawnAttributes() {

@@ -1,4 +1,4 @@
-// Which processes hold the other end of the pipes and local sockets that threads wait at.
+// The processes that hold the other end of the pipes and sockets that threads wait at.
 #pragma once
 
 #include <memory>
@@ -8,19 +8,19 @@
 
 namespace mixstack::session {
 
-/// Of a process of this machine. Reads links of /proc/PID/fd of all processes that we may look at, if a thread waits at
-/// a pipe or socket, within bounds (a tenth of a second): what was not met then, or is another user's, is left out. It
-/// looks while others work.
+/// For a process of this machine. If a thread waits at a pipe or socket, reads the links in /proc/PID/fd of all
+/// processes that we may look at, for about a tenth of a second. Ends not found until then, or of other users, are left
+/// out. The search runs in a thread of its own.
 class OtherEnds {
  public:
-  /// Begins to look, for threads whose facts were read.
+  /// Begins the search, for threads whose facts were read.
   OtherEnds(const ProcessDump& dump, base::Beside& beside);
   ~OtherEnds();
   OtherEnds(const OtherEnds&) = delete;
   OtherEnds& operator=(const OtherEnds&) = delete;
 
-  /// Writes it into `WaitedObject::detail` of waits of the kinds pipe and socket ("the other end is held by 4711
-  /// \"writer\""), and of epoll sets what is in them. Once, after `read_native_waits`.
+  /// Fills in `WaitedObject::detail` of waits for pipes and sockets ("the other end is held by 4711 \"writer\"") and
+  /// for epoll sets (their members). Call it once, after `read_native_waits`.
   void tell(ProcessDump& dump);
 
  private:
@@ -28,8 +28,9 @@ class OtherEnds {
   std::unique_ptr<State> state_;
 };
 
-/// Of a process of this machine: sockets that objects of threads stand for (`ThreadWait::descriptor`) are named as the
-/// kernel has them, with who holds the other end; child processes get their names. Looks only if there are any.
+/// For a process of this machine: names the sockets behind objects that threads or async chains wait for
+/// (`ThreadWait::descriptor`), with the processes at their other end, and child processes. Searches only if there are
+/// any.
 void name_waited_objects(ProcessDump& dump);
 
 }  // namespace mixstack::session

@@ -18,7 +18,7 @@
 namespace mixstack::session {
 namespace {
 
-/// What is told of a thread of ours that waits at a descriptor.
+/// The detail of a thread of ours that waits at a descriptor.
 std::string told(WaitKind kind, int fd, const std::string& object, const std::string& comm = "",
                  FrameKind frame = FrameKind::native) {
   ProcessDump dump;

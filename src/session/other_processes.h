@@ -1,4 +1,4 @@
-// What other processes do without which threads of this one do not get on.
+// Other processes that threads of this one are blocked by, and what these do.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,9 @@
 
 namespace mixstack::session {
 
-/// Of a process of this machine: fills in `ThreadWait::processes`. Nothing is stopped: /proc says in which calls
-/// their threads are. At most some few processes, of each some threads; what we may not look at is said to be so.
+/// For a process of this machine: fills in `ThreadWait::processes`. Nothing is stopped: /proc shows the system calls
+/// that their threads are in. At most eight processes and 64 threads of each; a process that we may not look at is
+/// marked so.
 void look_at_other_processes(ProcessDump& dump, const std::vector<Region>& regions, const MemoryReader& memory);
 
 }  // namespace mixstack::session

@@ -18,9 +18,9 @@ template <class Number>
   return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-/// What a symbolic link names; empty: nobody may know. Of long ones the begin.
+/// The target of a symbolic link, cut if it is long; empty: it cannot be read.
 [[nodiscard]] std::string link_at(const std::string& path);
-/// Of a file its begin, at most so many bytes and a piece; empty: there is none.
+/// The begin of a file, at most `most` bytes and one piece more; empty: there is none.
 [[nodiscard]] std::string file_at(const std::string& path, std::size_t most);
 /// The kernel's name of a process.
 [[nodiscard]] std::string comm_of(std::uint32_t pid);

@@ -12,7 +12,7 @@ namespace {
          a.commit == b.commit;
 }
 
-/// Nothing would be learnt of it by reading its descriptor again.
+/// Its descriptor need not be read again.
 [[nodiscard]] bool is_read_whole(const dotnet::KnownRuntime& known) {
   return known.facts && !(*known.facts)->descriptor().lacks_parts();
 }
@@ -36,7 +36,7 @@ ProcessGeneration::ProcessGeneration(const Sources& sources, const std::vector<R
 }
 
 void ProcessGeneration::find_runtimes(const Target& target, const ProcessGeneration* before) {
-  // A live process has one memory. What reads many of its small pieces here keeps pages by itself.
+  // A live process has one memory. Readers of many small pieces of it cache pages themselves.
   const bool has_constants = &target.loaded_memory() != &target.memory();
   for (dotnet::RuntimeImage& image : dotnet::find_runtimes(modules_, target.info().executable)) {
     if (before != nullptr) {

@@ -1,3 +1,11 @@
+// A session over any target: makes dumps, captures, and walkers for callers that walk themselves.
+//
+// Input: a Target (process, core, our own process) and DumpOptions. Output: a ProcessDump, plain data.
+// Algorithm of `dump`: stop, copy, let go (the common stop); read modules and runtimes again if mappings have changed.
+// Walk late threads before the others, because runtimes know one capture at a time and the common one is needed to the
+// end; stop threads with cut stacks once more, alone. Name managed code and read objects next, since the running target
+// may free them; meanwhile another thread reads symbol tables. Then mark code freed since, and name native code.
+// Bounds: DumpOptions::frame_budget; kMostExplicitFrames; kMostCompleted threads stopped again, kLargerCopies each.
 #include "session/process_session.h"
 
 #include <algorithm>
@@ -52,7 +60,7 @@ Result<std::unique_ptr<Session>> Session::open_core(const CoreOptions& options) 
 Result<std::unique_ptr<Session>> Session::open_self(const SelfOptions& options) {
   auto target = process::open_self(options);
   if (!target) return fail(target.error());
-  // Lines of native code are read in a child; nobody expects one of a walk of our own, in a crash handler least of all.
+  // Lines of native code are read in a child process, which a walk of our own must not start (crash handlers).
   return session::ProcessSession::open(std::move(*target), nullptr, NativeLines::none);
 }
 
@@ -116,12 +124,12 @@ void put_summaries(ProcessDump& dump, std::span<const std::unique_ptr<dotnet::Ma
   number_suspensions(dump);
 }
 
-/// Of the capture's own threads, then of those that were late.
+/// Facts of the capture's own threads, then of each late capture's.
 using FactsByThread = std::vector<std::vector<ThreadFacts>>;
 
-/// While others walk, as long as `target` and `capture` are there; of a few, when they are asked for.
+/// Reads them beside the walk, or on demand if there are few threads. `target` and `capture` must outlive the future.
 std::future<FactsByThread> read_thread_facts(const Target& target, const Capture& capture, base::Beside& beside) {
-  constexpr std::size_t kFew = 32;  // for which it is not worth a thread
+  constexpr std::size_t kFew = 32;  // not worth a thread
   auto read = [&target, &capture] {
     FactsByThread all{target.thread_facts(capture.threads)};
     for (const Capture& late : capture.late) all.push_back(target.thread_facts(late.threads));
@@ -130,7 +138,7 @@ std::future<FactsByThread> read_thread_facts(const Target& target, const Capture
   return capture.threads.size() <= kFew ? std::async(std::launch::deferred, read) : beside.run(read);
 }
 
-/// Late threads are copies among the capture's own, in another order than those of the dump.
+/// By thread id: the dump has late threads among the others, in another order than the captures.
 void put_facts(FactsByThread all, const Capture& capture, ProcessDump& dump) {
   std::unordered_map<ThreadId, ThreadDump*> by_tid;
   for (ThreadDump& thread : dump.threads) by_tid[thread.tid] = &thread;
@@ -145,7 +153,7 @@ void put_facts(FactsByThread all, const Capture& capture, ProcessDump& dump) {
   for (std::size_t i = 1; i < all.size() && i <= capture.late.size(); i++) put(all[i], capture.late[i - 1].threads);
 }
 
-/// Walks all threads within the budget. Answers how many stacks that cut.
+/// Walks all threads within the frame budget. Answers how many stacks the budget cut.
 std::size_t walk_threads(CaptureWalk& walk, const std::vector<ThreadCapture>& threads, const DumpOptions& options,
                          std::vector<ThreadDump>& out) {
   const bool is_rich = options.walk.keep_registers || options.walk.explain;
@@ -171,7 +179,7 @@ Diagnosis frames_cut(std::size_t budget, std::size_t stacks) {
               std::to_string(stacks) + (stacks == 1 ? " stack is cut" : " stacks are cut")};
 }
 
-/// All threads but those that were late, which are in `dump` already.
+/// Walks all threads but the late ones, which are in `dump` already.
 void walk_captured(CaptureWalk& walk, const Capture& capture, const DumpOptions& options, ProcessDump& dump) {
   const std::size_t late = dump.threads.size();
   const std::size_t over_budget = walk_threads(walk, capture.threads, options, dump.threads);
@@ -189,7 +197,7 @@ void put_names(ProcessDump& dump, std::span<const std::unique_ptr<dotnet::Manage
   for (const auto& runtime : runtimes) runtime->name_threads(dump.threads);
 }
 
-/// Reads the symbols of images whose code is on a stack, while others ask the runtimes' objects.
+/// Reads the symbols of images that have code on a stack, beside the reading of the runtimes' objects.
 std::future<void> read_symbols_ahead(const ProcessDump& dump, const images::ModuleMap& modules,
                                      symbols::SymbolTables& tables, images::PathOpener open, base::Beside& beside) {
   constexpr std::size_t kMost = 32;
@@ -221,7 +229,7 @@ std::shared_ptr<symbols::LineTables> line_tables(NativeLines lines) {
 
 }  // namespace
 
-/// What the stages of a dump share.
+/// State shared by the stages of a dump.
 struct ProcessSession::DumpInProgress {
   const DumpOptions options;
   Worker& worker;
@@ -233,7 +241,7 @@ struct ProcessSession::DumpInProgress {
   ThreadAsyncCallers callers{};
   std::optional<OtherEnds> ends{};
   std::future<FactsByThread> facts{};
-  base::Beside beside{};  ///< last: what it does refers to the others
+  base::Beside beside{};  ///< last: its work refers to the others
 };
 
 ProcessSession::ProcessSession(std::unique_ptr<Target> target)
@@ -262,7 +270,7 @@ void ProcessSession::read_facts(const std::vector<Region>& regions, const Proces
       ProcessGeneration::read({*target_, [this](const Region& r) { return open_mapped(r); }, images_}, regions, before);
 }
 
-/// A worker's own until it goes.
+/// The caller's own until it is given back.
 WorkerPool::Lease ProcessSession::worker() {
   auto worker = workers_->take(
       {*target_, path_opener(), unwind_tables_, runtime_options_, finder_ ? pdb_fetcher(finder_) : nullptr, generated_},
@@ -358,7 +366,7 @@ Walker::Implementation::Parts ProcessSession::parts() {
   return {worker(), *target_, steppers_, providers_, symbol_tables_, line_tables_, finder_, path_opener()};
 }
 
-/// Captures of other instants than the common one; walked first, for what runtimes know of a capture is of the latest.
+/// Late captures are walked first: runtimes know only the capture bound last, and the common one is needed after.
 void ProcessSession::walk_late(DumpInProgress& at) {
   for (Capture& late : at.capture.late) {
     late.frozen = at.capture.frozen;
@@ -401,14 +409,15 @@ bool ProcessSession::complete_cut_stack(DumpInProgress& at, ThreadDump& thread, 
   return true;
 }
 
-/// Of a stack whose end nobody knows (a fiber's, a coroutine's) only so much is copied in the common stop as such
-/// stacks usually need, lest all threads stand still for a large arena. Answers whether there was any.
+/// If the end of a stack is not known (a fiber's, a coroutine's), the common stop copies only as much as such stacks
+/// usually need, so that not all threads wait for a large copy. Copies more now. Answers whether there was such a
+/// stack.
 bool ProcessSession::complete_cut_stacks(DumpInProgress& at) {
   std::size_t completed = 0;
   for (ThreadDump& thread : at.dump.threads) {
     if (thread.trace.stop != StopReason::stack_truncated || completed >= kMostCompleted) continue;
     if (completed++ == 0) {
-      // They are read of the first capture, to which others are added now.
+      // Names and facts are read by the first capture, before others are added to it.
       put_names(at.dump, at.worker.runtimes());
       take_facts(at, true);
     }
@@ -422,8 +431,8 @@ bool ProcessSession::complete_cut_stacks(DumpInProgress& at) {
   return completed != 0;
 }
 
-/// Of the kernel, when they are there or, if it `waits`, once they are. From then on it is looked for who holds the
-/// other ends of what threads wait at, beside all else.
+/// Takes the kernel's facts if they are ready; waits for them if `waits`. Then starts the search for processes at the
+/// other end of pipes and sockets, beside the dump.
 void ProcessSession::take_facts(DumpInProgress& at, bool waits) {
   using namespace std::chrono_literals;
   if (!at.facts.valid() || (!waits && at.facts.wait_for(0s) == std::future_status::timeout)) return;
@@ -431,7 +440,7 @@ void ProcessSession::take_facts(DumpInProgress& at, bool waits) {
   if (at.options.waits && at.options.pending_work && at.capture.frozen == nullptr) at.ends.emplace(at.dump, at.beside);
 }
 
-/// What threads wait for, and what else the runtimes' objects tell, as long as they are as the capture found them.
+/// Reads waits, async work and arguments from the runtimes' objects, before these change.
 void ProcessSession::read_objects(DumpInProgress& at, Symbolizer& symbolizer) {
   const auto runtimes = at.worker.runtimes();
   take_facts(at, false);
@@ -456,7 +465,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   options.walk.keep_registers |= options.arguments;
   const WorkerPool::Lease worker = this->worker();
   if (options.facts) target_->prepare_thread_facts(options.threads, options.off_cpu);
-  auto capture = take(*worker, options, !options.facts);  // which tell them, too
+  auto capture = take(*worker, options, !options.facts);  // the facts have the names, too
   if (!capture) return fail(capture.error());
   const auto captured_at = std::chrono::steady_clock::now();
   if (!capture->regions) {
@@ -481,7 +490,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   walk.bound_explicit_frames(kMostExplicitFrames);
   for (const auto& runtime : worker->runtimes()) runtime->begin_names(at.beside);
   walk_captured(walk, *capture, options, dump);
-  // Those of a core are there at once, and may be of very many threads: they are not kept twice.
+  // A core's facts are ready at once, and may be of very many threads: do not keep them twice.
   if (capture->frozen != nullptr) take_facts(at, true);
   if (options.facts) dump.usage = target_->usage(dump.pause);
   if (capture->frozen == nullptr && complete_cut_stacks(at)) walk.bind();
@@ -492,8 +501,8 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   if (auto aot = use_native_aot(walk, *capture, *worker, dump)) named_by.push_back(with_lines(std::move(aot), native));
   Symbolizer symbolizer(name_providers(named_by, worker->runtimes(), at.generated, native));
   if (capture->frozen == nullptr) symbolizer.begin(captured_at.time_since_epoch());
-  // What may be freed while the target runs goes first; symbol tables of images take longer and can wait: another
-  // thread reads them meanwhile.
+  // Managed code goes first, since the running target may free it. Symbol tables of images take longer and do not
+  // change: another thread reads them meanwhile.
   std::future<void> symbols;
   if (!worker->runtimes().empty())
     symbols = read_symbols_ahead(dump, worker->modules(), *symbol_tables_, path_opener(), at.beside);
@@ -522,8 +531,8 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   return std::move(dump);
 }
 
-/// Where the program was compiled ahead of time: says so, and which threads its runtime knows; answers who names its
-/// methods, if anybody does.
+/// For a program compiled ahead of time: adds its runtime and marks the runtime's threads; answers the provider of its
+/// method names, or null.
 std::shared_ptr<NameProvider> ProcessSession::use_native_aot(const CaptureWalk& walk, const Capture& capture,
                                                              const Worker& worker, ProcessDump& dump) const {
   if (!dump.runtimes.empty()) return nullptr;
@@ -537,8 +546,8 @@ std::shared_ptr<NameProvider> ProcessSession::use_native_aot(const CaptureWalk& 
   return dotnet::AotSymbols::open(worker.modules(), aot->module, target_->loaded_memory(), unwind_tables_->of(*image));
 }
 
-/// Of the files that a target missed or could not prove only those matter that a stack runs through, a name was wanted
-/// from, or a runtime is. (Looking for images touches every file that is mapped executable.)
+/// Missing and unproved files are reported only if a stack runs through them, a name was wanted from them, or they are
+/// a runtime's. (The search for images touches every file that is mapped executable.)
 void ProcessSession::add_target_diagnoses(ProcessDump& dump, const Worker& worker,
                                           const std::vector<Region>& regions) const {
   if (auto refusal = generated_->take_refusal()) dump.diagnoses.push_back(std::move(*refusal));

@@ -41,9 +41,9 @@ std::string_view symbol_name(const ProcessDump& dump, const ThreadDump& thread, 
   return is_named ? std::string_view(dump.symbols[thread.symbols[frame]].name) : std::string_view();
 }
 
-/// Of the thread that is to run Main what it runs instead; empty: Main has begun, or it is not known. Main is the
-/// outermost method that the runtime was asked to run: initializers of its module and class, and startup hooks, are
-/// run before. (Whoever is hosted otherwise has no Main.)
+/// The code that the main thread runs before Main; empty: Main has begun, or it is not known. Main is the outermost
+/// method that the runtime was asked to run; startup hooks and initializers of its module and class run before. (A
+/// custom host has no Main.)
 std::string before_main(const ProcessDump& dump, const ThreadDump& main) {
   constexpr std::string_view kRunsMain = "coreclr_execute_assembly", kInitializer = "..cctor()";
   std::string_view outermost;
@@ -62,7 +62,7 @@ std::string before_main(const ProcessDump& dump, const ThreadDump& main) {
   return {};
 }
 
-/// The program that looks for a runtime, and has not loaded one.
+/// Whether the host still looks for a runtime, and none is loaded.
 bool is_in_the_host(const ProcessDump& dump, const ThreadDump& main) {
   if (!dump.runtimes.empty()) return false;
   return std::any_of(main.symbols.begin(), main.symbols.end(), [&](std::uint32_t s) {

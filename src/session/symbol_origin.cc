@@ -22,7 +22,7 @@ constexpr std::array<std::pair<std::string_view, const char*>, 3> kFrameworks{{
     {"/host/fxr/", "Microsoft.NETCore.App.Runtime."},
 }};
 
-/// The servers that distributions run (their own documentation), by ID of os-release(5).
+/// The debuginfod servers of distributions (by their documentation), by ID of os-release(5).
 constexpr std::array<std::pair<std::string_view, const char*>, 4> kDebuginfod{{
     {"debian", "https://debuginfod.debian.net"},
     {"ubuntu", "https://debuginfod.ubuntu.com"},
@@ -32,7 +32,7 @@ constexpr std::array<std::pair<std::string_view, const char*>, 4> kDebuginfod{{
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
-/// What stands between `front` and the next slash; empty: `front` is not there.
+/// The text between `front` and the next slash; empty: `front` is not in the path.
 std::string part_behind(const std::string& path, std::string_view front) {
   const auto at = path.find(front);
   if (at == std::string::npos) return {};

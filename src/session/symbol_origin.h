@@ -1,4 +1,4 @@
-// Where symbols that are missing usually are.
+// The packages and servers that usually have missing symbols.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace mixstack::session {
 
-/// Fills in package, version and server of those that are missing: of the runtime's and ASP.NET's own files the package
-/// that they were released in, of files below .nuget/packages theirs, of others that of the target's Debian. `open`
-/// opens the target's files. What cannot be told stays empty.
+/// Fills in package, version and server for modules without symbols: the runtime package for files of .NET and
+/// ASP.NET, the NuGet package for files below .nuget/packages, the target's Debian package for others. `open` opens the
+/// target's files. Fields that are not known stay empty.
 void find_origins(std::vector<ModuleSymbols>& modules, const ProcessDump& dump, const images::PathOpener& open);
 
 }  // namespace mixstack::session

@@ -1,4 +1,4 @@
-// Which modules have symbols, and where those come from.
+// The modules with and without symbols, and the source of each.
 #pragma once
 
 #include <span>
@@ -15,10 +15,10 @@
 
 namespace mixstack::session {
 
-/// What a native image has, by its symbol table (null: it could not be opened).
+/// The symbols of a native image, by its symbol table (null: it could not be opened).
 [[nodiscard]] ModuleSymbols native_symbols(const images::Module& module, const images::BuildId& build_id,
                                            const images::SymbolTable* table);
-/// What an assembly has, by what its PDB was looked for.
+/// The symbols of an assembly, by the search for its PDB.
 [[nodiscard]] ModuleSymbols managed_symbols(const dotnet::names::PdbLookup& lookup);
 
 /// Frames per module of a dump, and those without a name or a line.

@@ -1,4 +1,4 @@
-// What threads wait for, asked of the runtimes while their objects are as the capture found them.
+// Waits of managed threads, read from the runtimes' objects before these change.
 #pragma once
 
 #include <deque>
@@ -12,7 +12,7 @@
 
 namespace mixstack::session {
 
-/// Of each thread of a dump its frames as readers of waits want them.
+/// The frames of each thread of a dump, in the form that readers of waits take.
 using WaitFrames = std::vector<std::vector<dotnet::objects::WaitFrame>>;
 /// `symbols` name managed frames; names are borrowed from them.
 [[nodiscard]] WaitFrames wait_frames(const ProcessDump& dump, const std::deque<SymbolInfo>& symbols);

@@ -87,7 +87,7 @@ TEST_P(DotnetWalker, AddressesAreThoseOfTheWholeWalk) {
   }
 }
 
-/// Of samples: the same frames without a decision, or no answer.
+/// For samples: the same frames without a decision, or no answer.
 TEST_P(DotnetWalker, PlainAddressesAreThoseOfTheWholeWalk) {
   const test::DotnetProcess process(GetParam());
   if (!process.ready()) GTEST_SKIP() << "the scenarios are not built";
@@ -221,7 +221,7 @@ class JitProcess {
   pid_t pid_ = -1;
 };
 
-/// What the JIT knows of its own frames.
+/// The JIT's own knowledge of its frames.
 class JitStepper final : public FrameStepper {
  public:
   enum class Manner { right, throws, loops };
@@ -406,7 +406,7 @@ TEST(ParallelWalkers, DifferentSessionsInDifferentThreads) {
 }
 
 #if defined(__x86_64__)
-/// What a walker says of a thread, in words.
+/// A walker's answers about a thread, as text.
 std::string said_of(Walker& walker, const ThreadCapture& thread) {
   std::string text = std::to_string(thread.tid);
   const Trace trace = walker.walk(thread);
@@ -444,7 +444,7 @@ TEST(ParallelWalkers, OfOneSessionInDifferentThreads) {
     });
   for (std::thread& t : threads) t.join();
   for (const auto& texts : seen) EXPECT_EQ(texts, expected);
-  // Of an earlier capture, after later ones and a dump.
+  // The walker of an earlier capture, after later captures and a dump.
   ASSERT_TRUE((*session)->dump(patient()));
   std::vector<std::string> again;
   for (const ThreadCapture& thread : alone->capture().threads) again.push_back(said_of(*alone, thread));

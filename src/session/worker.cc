@@ -8,7 +8,7 @@
 namespace mixstack::session {
 namespace {
 
-/// What is read of hundreds of threads lies apart, some bytes in each place.
+/// Records of hundreds of threads lie far apart, with a few bytes to read at each place.
 constexpr memory::CacheOptions kSmallPages{.page_size = 1024, .max_pages = 1 << 14, .read_ahead_pages = 8};
 
 }  // namespace
@@ -20,7 +20,7 @@ Worker::Worker(const Sources& sources, std::shared_ptr<const ProcessGeneration> 
 
 void Worker::follow(std::shared_ptr<const ProcessGeneration> facts) {
   if (facts == facts_) return;
-  // The modules that others borrow stay until nobody does.
+  // Keeps the old modules until the borrowers below have the new ones.
   const auto before = std::exchange(facts_, std::move(facts));
   native_.emplace(modules(), sources_.target.info().arch, 0, sources_.unwind_tables);
   std::vector<std::unique_ptr<dotnet::ManagedRuntime>> runtimes;
