@@ -22,7 +22,7 @@ def needs_of(file):
 
 def limits():
     """Rows of the table: | `file` | glibc | libraries |"""
-    text = (ROOT / "docs/install.md").read_text().split("## What it needs", 1)[1].split("\n## ", 1)[0]
+    text = (ROOT / "docs/install.md").read_text().split("## Needs", 1)[1].split("\n## ", 1)[0]
     for name, glibc, libraries in re.findall(r"^\| `([^`]+)` \| ([0-9.]+) \| ([^|]*) \|$", text, re.M):
         yield name, tuple(map(int, glibc.split("."))), set(re.findall(r"[\w+-]+\.so\.\d+", libraries))
 
