@@ -67,17 +67,17 @@ struct OtherProcess {
   /// Whether one of its threads waits for something that this process has to do.
   enum class WaitsForUs : std::uint8_t {
     no,         ///< or it cannot be told
-    may,        ///< for words of ours, or our end: whoever serves others does so, too
+    may,        ///< for words of ours, or our end, as idle servers do, too
     is_held_up  ///< for a lock that we hold, or until we read what it writes
   };
   std::uint32_t pid = 0;
   std::uint32_t thread = 0;  ///< the one that holds it; 0: not known
   std::string name{};        ///< the kernel's
-  bool holds = false;        ///< a lock that is wanted, or it does not read what we write
-  bool is_stopped = false;   ///< by a signal: it does nothing before another one lets it
+  bool holds = false;        ///< it owns the lock, or does not read what we write
+  bool is_stopped = false;   ///< by a signal, until SIGCONT
   WaitsForUs waits_for_us = WaitsForUs::no;
   std::string doing{};        ///< "waits for the end of this process"; empty: it is not known
-  std::int64_t syscall = -1;  ///< where `doing` does not tell: the call that its only thread waits in
+  std::int64_t syscall = -1;  ///< if `doing` is empty: the call that its only thread waits in
   std::uint64_t cpu = 0;      ///< nanoseconds that the thread which `doing` is about has run; 0: not known
   friend bool operator==(const OtherProcess&, const OtherProcess&) = default;
 };

@@ -63,8 +63,8 @@ void find_workers(const Asked& asked, ThreadPool& pool) {
   }
 }
 
-/// Whoever runs the end of a chain holds up the thread that waits for its beginning, as far as nothing of it is likely
-/// only, or ends without that.
+/// The thread that runs the end of a chain blocks the thread that waits for its beginning, unless a step is only likely
+/// or may end by itself.
 void add_owners(const Asked& asked, const PendingWork& pending) {
   for (const AsyncChain& chain : pending.chains) {
     if (chain.waiter == 0 || chain.runner == 0 || chain.proof == Proof::likely || chain.gives_up) continue;

@@ -1,3 +1,14 @@
+// Walks the threads of one capture.
+//
+// Input: a Capture (registers, copied stacks, the runtimes' Threads), its mappings, a Worker (caches target memory).
+// Output: for each thread a ThreadDump, a Trace or code addresses; diagnoses beside them.
+// Algorithm: bind the runtimes and their unwind rules to this capture; put the steppers in order, those that own a kind
+// of code before those that guess; write hijacked return addresses back into the copied stacks, before a walk reads
+// them. For each thread: read the runtime's explicit Frames, which lead over code that cannot be unwound; walk; judge
+// the stop reason from the last frame; confirm generic contexts. A sampled stack is older than the runtime's records:
+// it is walked without them, and if that walk is in doubt, once more with those that its copied bytes prove.
+// Bounds: WalkOptions::max_frames; dotnet::kMaxFrames explicit Frames of a thread or, after bound_explicit_frames, its
+// kUsualExplicitFrames and what is left of the common rest; two tries for a sample, each walked again when mended.
 #include "session/capture_walk.h"
 
 #include <algorithm>
@@ -28,7 +39,7 @@ walk::JitImageStepper jit_image_stepper(Worker& worker, std::span<const Region> 
   return {generated_memory(regions), std::move(images), generated->tables(), arch, pac_mask};
 }
 
-/// Where the runtimes copy their barriers from.
+/// The modules from which the runtimes copy their write barriers.
 std::vector<ModuleIndex> runtime_modules(const images::ModuleMap& modules,
                                          std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes) {
   std::vector<ModuleIndex> list;
@@ -47,7 +58,7 @@ std::vector<AddressRange> code_of(const images::ModuleMap& modules, const std::v
   return ranges;
 }
 
-/// The memory around an address without a page between that cannot be read, as guard pages are. `regions` by address.
+/// The readable memory around an address, up to the first unreadable page (a guard page). `regions` by address.
 AddressRange readable_run(std::span<const Region> regions, Address address) {
   const auto at =
       std::partition_point(regions.begin(), regions.end(), [&](const Region& r) { return r.range.end <= address; });
@@ -60,8 +71,8 @@ AddressRange readable_run(std::span<const Region> regions, Address address) {
   return run;
 }
 
-/// Code of a fiber or coroutine runs on a stack that the runtime knows nothing of, and makes its Frames there: those
-/// count for this stack (`around` its sp), up to where the list goes on to the thread's own.
+/// A fiber or coroutine runs on a stack that the runtime does not know, and pushes its Frames there. Those count for
+/// this stack (`around` its sp), up to where the list goes on to the thread's own stack.
 void read_on_other_stack(dotnet::CheckpointList& list, const dotnet::ManagedThread& managed,
                          dotnet::ManagedRuntime& runtime, const AddressRange& around, bool methods) {
   const bool is_elsewhere = !managed.stack.empty() && !managed.stack.contains(around.begin) &&
@@ -76,7 +87,7 @@ void read_on_other_stack(dotnet::CheckpointList& list, const dotnet::ManagedThre
   list.error = {};
 }
 
-/// A stack that is longer than its copy is not: it is as sure as it is long.
+/// A stack that is cut by the end of its copy is not in doubt: the frames found are as sure as others.
 bool is_in_doubt(const Trace& trace) {
   if (trace.stop != StopReason::end_of_stack && trace.stop != StopReason::stack_truncated) return true;
   return std::any_of(trace.frames.begin(), trace.frames.end(),
@@ -308,8 +319,8 @@ Trace CaptureWalk::unconfirmed_trace_of(const ThreadCapture& thread, std::uint32
   return trace;
 }
 
-/// The stack is older than anything that the runtime tells of its thread now. Its explicit Frames are asked for where a
-/// walk without them is stuck or in doubt, and those count that the copied bytes prove.
+/// The stack is older than the runtime's records of its thread. Explicit Frames are read only if the walk without them
+/// is stuck or in doubt, and count only if the copied bytes prove them.
 Trace CaptureWalk::walk_sampled(const ThreadCapture& thread, std::uint32_t most_frames, const Owner& owner,
                                 walk::Advisor* advisor) {
   walk::ThreadInput input = input_for(thread);
@@ -328,7 +339,7 @@ Trace CaptureWalk::walk_sampled(const ThreadCapture& thread, std::uint32_t most_
   return is_in_doubt(again) && again.frames.size() < trace.frames.size() ? trace : again;
 }
 
-/// Where a suspension has replaced a return address, the runtime may still know which it was.
+/// If a suspension has replaced a return address, the runtime may still know the true one.
 Trace CaptureWalk::walk_copied(const ThreadCapture& thread, walk::ThreadInput& input, const Owner& owner,
                                walk::Advisor* advisor) {
   Trace trace = walker_->walk(input, advisor);
@@ -361,7 +372,7 @@ AddressTrace CaptureWalk::addresses(const ThreadCapture& thread, std::span<CodeA
 }
 
 std::optional<walk::PlainWalk> CaptureWalk::plain_addresses(const ThreadCapture& thread, std::span<CodeAddress> out) {
-  // The engine has the rules of one runtime, and steppers of the caller's may have another opinion of any frame.
+  // The engine holds the rules of one runtime only, and the caller's steppers may decide any frame differently.
   if (!thread.captured || !users_.empty() || runtimes_.size() > 1) return std::nullopt;
   const StackView stack = view_of(thread);
   marks_.clear();
@@ -375,7 +386,7 @@ std::optional<walk::PlainWalk> CaptureWalk::plain_addresses(const ThreadCapture&
   return plain;
 }
 
-/// In images that are built without unwind information, and stripped.
+/// For stripped images without unwind information.
 std::optional<Address> CaptureWalk::start_in_code(const Frame& frame) const {
   const auto image = modules_.image(frame.module);
   if (!image) return std::nullopt;
@@ -403,14 +414,14 @@ bool CaptureWalk::is_entry_code(const Frame& frame) const {
 }
 
 void CaptureWalk::judge_stop(Trace& trace) const {
-  // They have no caller, and not everywhere unwind information that says so.
+  // Entry code and the end of a thread have no caller, and often no unwind information that says so.
   const bool is_stuck = (trace.stop == StopReason::no_unwind_info || trace.stop == StopReason::bad_return_address) &&
                         !trace.frames.empty();
   if (is_stuck && (is_entry_code(trace.frames.back()) || ends_task(trace.frames.back()))) {
     trace.stop = StopReason::end_of_stack;
     trace.stop_error = {};
   }
-  // A stack word that the target has and the capture has not was beyond what could be copied in the stop.
+  // The target has this stack word and the capture does not: the copy made in the stop was too short.
   if (trace.stop != StopReason::unreadable_memory || capture_.frozen != nullptr) return;
   const Address address = trace.stop_error.value;
   const bool exists = std::any_of(regions_.begin(), regions_.end(),

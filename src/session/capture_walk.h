@@ -30,7 +30,7 @@ namespace mixstack::session {
 class CaptureWalk {
  public:
   /// Code and runtime structures that the capture does not hold come from the running target, through the worker's
-  /// cache; stacks never do, since they have changed since.
+  /// cache. Stacks never do: they have changed since.
   CaptureWalk(Capture& capture, const Target& target, Worker& worker, std::span<const Region> regions,
               symbols::ElfSymbols& symbols, const StepperChain& users, const WalkOptions& options);
 
@@ -45,19 +45,19 @@ class CaptureWalk {
   /// The code addresses of `walk` alone, innermost first, at most `out.size()` of them; no facts, and where the stack
   /// is as usual no allocation for its frames.
   [[nodiscard]] AddressTrace addresses(const ThreadCapture& thread, std::span<CodeAddress> out);
-  /// The same of a stack that is told whole by unwind information and the runtime's own words: each frame is `certain`.
-  /// Nothing where a walk would have to decide anything.
+  /// The same, if unwind information and the runtime's own words give the whole stack: each frame is `certain`. Nothing
+  /// if a walk would have to decide anything.
   [[nodiscard]] std::optional<walk::PlainWalk> plain_addresses(const ThreadCapture& thread, std::span<CodeAddress> out);
-  /// While the thread stands as it was captured, what lies off its captured stack is read from its memory.
+  /// While the thread stands as it was captured, memory outside its copied stack is read from the target.
   void stands_still(bool still) { stands_still_ = still; }
-  /// Nothing that the runtime told belongs to the stacks: no explicit Frames are read. (Roots of a capture belong to
-  /// its stacks, however it was taken.)
+  /// The runtime's records are of another time than the stacks, so no explicit Frames are read. (Roots in a capture are
+  /// of the same time as its stacks, however it was taken.)
   [[nodiscard]] bool is_sampled() const {
     return capture_.consistency == Consistency::not_stopped && capture_.roots.empty();
   }
   /// From now on all walks together read at most so many explicit Frames, and as many more as are usual in any case.
   void bound_explicit_frames(std::size_t all) { explicit_left_ = all; }
-  /// The parts of a walk, for those who step themselves. `checkpoints` outlives the input.
+  /// The parts of a walk, for callers that step themselves. `checkpoints` must outlive the input.
   [[nodiscard]] walk::ThreadInput input_for(const ThreadCapture& thread) const;
   [[nodiscard]] dotnet::CheckpointList checkpoints_of(const ThreadCapture& thread);
   /// The runtime that knows a thread, and its Thread; both null when none does.
@@ -67,7 +67,7 @@ class CaptureWalk {
   };
   [[nodiscard]] Owner owner_of(const ThreadCapture& thread) const;
   [[nodiscard]] const walk::ChainWalker& walker() const { return *walker_; }
-  /// The engine's own steppers that know no runtime, for those who ask one alone.
+  /// The engine's own steppers that know no runtime, for callers that ask one alone.
   enum class Mechanism : std::uint8_t {
     cfi,
     copied_code,
@@ -82,7 +82,7 @@ class CaptureWalk {
   [[nodiscard]] std::uint64_t pac_mask() const { return capture_.pac_mask; }
   /// Checks what holds only if nothing has moved since, for frames of a walk that was stepped elsewhere.
   void confirm(std::span<Frame> frames, const ThreadCapture& thread);
-  /// Words like "an entry point has no caller" that only the end of a walk can say.
+  /// Corrects the stop reason from the last frame: "an entry point has no caller".
   void judge_stop(Trace& trace) const;
   [[nodiscard]] const MemoryReader& memory() const { return overlay_; }
   /// Faults beside the traces themselves: lists of the runtime that are not whole.
@@ -114,7 +114,7 @@ class CaptureWalk {
   Address entry_point_;
   const images::ModuleMap& modules_;
   memory::OverlayMemory overlay_;      ///< captured bytes, then the live target
-  memory::OverlayMemory only_copied_;  ///< captured bytes, and what cannot have changed since
+  memory::OverlayMemory only_copied_;  ///< captured bytes, and memory that cannot have changed since
   std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes_;
   std::span<const Region> regions_;
   walk::NativeStepper& native_;

@@ -9,7 +9,7 @@ namespace mixstack::session {
 
 Result<OpenedCore> open_core_target(const CoreOptions& options, process::FileFetcher fetch) {
   auto opened = process::CoreBytes::open(options.path);
-  // A compressed stream that is damaged is not what `malformed` means here: that the file is no core.
+  // `malformed` means here that the file is no core; a damaged compressed stream is an io_error.
   const auto of_stream = [](const Error& e) {
     return e.code == ErrorCode::malformed ? Error{ErrorCode::io_error, EBADMSG, e.value} : e;
   };

@@ -1,4 +1,4 @@
-// From what the caller names to a core: a file as it is, compressed, piped, or inside a pack.
+// Opens a core: a plain file, compressed, from a pipe, or inside a pack.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Which Debian package a file of the target is of.
+// The Debian package that a file of the target belongs to.
 #pragma once
 
 #include <map>

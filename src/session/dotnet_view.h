@@ -20,7 +20,7 @@ class Runtime::Implementation {
   [[nodiscard]] session::CaptureWalk& walk_of(const ThreadCapture& thread) { return walker_.walk_of(thread); }
   /// Its contracts, as bound last; null if it has none.
   [[nodiscard]] RuntimeByContracts* contracts() { return runtime_.contracts(); }
-  /// Code as the contracts tell it, bound likewise; null: not told.
+  /// Managed code by its contracts, bound likewise; null: not known.
   [[nodiscard]] CodeManager* code() { return contracts() != nullptr ? contracts()->code() : nullptr; }
   /// The runtime's Thread of a captured thread, or null.
   [[nodiscard]] const ManagedThread* managed(const ThreadCapture& thread) {

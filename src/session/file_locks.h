@@ -12,9 +12,9 @@ namespace mixstack::session {
 
 /// One line of /proc/locks. Processes by the ids of our own pid namespace.
 struct FileLock {
-  std::uint64_t number = 0;  ///< equal of a lock and those that wait for it
+  std::uint64_t number = 0;  ///< a lock and its waiters have the same
   bool waits = false;
-  std::int64_t pid = 0;  ///< who took it, or waits; not positive: the kernel does not tell (of locks of open files)
+  std::int64_t pid = 0;  ///< the owner or waiter; not positive: the kernel does not tell (open file description locks)
   std::uint64_t inode = 0;
 };
 /// Lines that make no sense are left out.
@@ -23,7 +23,7 @@ struct FileLock {
 [[nodiscard]] std::vector<FileLock> file_locks();
 /// Whether a system call waits for such a lock.
 [[nodiscard]] bool waits_for_file_lock(std::int64_t syscall, std::uint64_t second_argument);
-/// Processes that hold what a process waits for; `inode` 0: whatever the file.
+/// The processes that hold the lock that a process waits for; `inode` 0: of any file.
 [[nodiscard]] std::vector<std::int64_t> lock_holders(const std::vector<FileLock>& locks, std::uint32_t waiter,
                                                      std::uint64_t inode);
 

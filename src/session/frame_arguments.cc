@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMostFrames = 1 << 14;   // of all threads
 constexpr std::size_t kMostOfThread = 1 << 9;  // innermost ones
 
-/// Frames of one runtime, and whose they are.
+/// Frames of one runtime, with the thread of each.
 struct Asked {
   std::vector<dotnet::objects::ArgumentFrame> frames;
   struct Owner {

@@ -1,4 +1,4 @@
-// Code that others than a .NET runtime generate in the process: what they write down of it for tools.
+// Code that compilers other than the .NET runtime generate in the process, by what they write down for tools.
 #pragma once
 
 #include <chrono>
@@ -20,8 +20,8 @@
 namespace mixstack::session {
 
 /// The list that the process keeps for perf (`process/live/perf_map_file.h`) and the images that it shows to debuggers
-/// (`engine/images/jit_images.h`), as they were when last looked at. Nothing is read before code is met that nobody
-/// knows. One for each session; thread-safe. Borrows the target.
+/// (`engine/images/jit_images.h`), as they were when last looked at. Nothing is read before unknown code is met. One
+/// for each session; thread-safe. Borrows the target.
 class GeneratedCode {
  public:
   explicit GeneratedCode(const Target& target);
@@ -38,7 +38,7 @@ class GeneratedCode {
   /// For the unwind information of images; begun anew with each reading of the lists, lest images that are gone are
   /// kept.
   [[nodiscard]] std::shared_ptr<unwind::UnwindTables> tables() const;
-  /// Why there is a list and its names are not used: a remark, said once for each look.
+  /// The reason why a list exists and is not used: a remark, once for each look.
   [[nodiscard]] std::optional<Diagnosis> take_refusal();
 
  private:
@@ -75,7 +75,7 @@ class GeneratedCode {
 };
 
 /// Names such code: first by the symbols of its image, then by the process's list. Frames in memory that can hold no
-/// generated code, or of which anything else is known, are not its own. Not thread-safe.
+/// generated code, or that something else knows, are not named. Not thread-safe.
 class GeneratedNames final : public NameProvider {
  public:
   GeneratedNames(std::shared_ptr<GeneratedCode> code, std::span<const Region> regions);

@@ -1,4 +1,4 @@
-// Managed methods that the JIT inlined, concluded from which frame has called which.
+// Managed methods that the JIT inlined, inferred from the calls between frames.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace mixstack::session {
 /// The managed frame that a frame has called; null where it has called something else, or nothing.
 [[nodiscard]] const Frame* callee_of(std::span<const Frame> frames, std::size_t caller);
 
-/// The same call is concluded once, on however many stacks it is.
+/// The same call is looked up once, on however many stacks it is.
 class InlinedFrames {
  public:
   /// Asks the runtimes about the managed frames of all threads.

@@ -12,8 +12,8 @@ namespace mixstack::session {
 
 /// The crash record of NativeAOT. `header`: DotNetRuntimeDebugHeader.
 void read_aot_crash(const MemoryReader& memory, Address header, ProcessDump& dump);
-/// libc's message of an abort (of its own checks of the heap and the stack, of an assert); and of a runtime that is
-/// mapped and was not opened, that it is there.
+/// Adds libc's abort message (failed checks of heap and stack, an assert), and a diagnosis for a runtime that is mapped
+/// and could not be opened.
 void tell_of_end(const images::ModuleMap& modules, const MemoryReader& memory, const std::vector<Region>& regions,
                  const std::vector<Diagnosis>& of_target, ProcessDump& dump);
 

@@ -34,8 +34,8 @@ void wait_for_program(pid_t pid) {
   }
 }
 
-/// Whoever launches may hold up the signals that end it, to end in good order itself; its program is not to inherit
-/// that.
+/// The caller may block the signals that end it, so that it ends in good order. The program must not inherit that
+/// mask.
 class SpawnAttributes {
  public:
   SpawnAttributes() {

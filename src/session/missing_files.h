@@ -1,4 +1,4 @@
-// Where files that are missing can be had.
+// The packages that have missing files.
 #pragma once
 
 #include <memory>

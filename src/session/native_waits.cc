@@ -64,7 +64,7 @@ class Calls {
   bool is_nameless_libc_ = false;
 };
 
-/// Arguments of the call that a thread waits in: as the kernel tells, or of a core as its registers have them.
+/// Arguments of the call that a thread waits in: from the kernel or, in a core, from its registers.
 std::optional<Arguments> arguments_of(const ThreadDump& thread) {
   if (thread.facts.arguments) return thread.facts.arguments;
   if (thread.facts.cpu || thread.syscall < 0) return std::nullopt;  // the kernel was asked, and it is in no call
@@ -97,14 +97,14 @@ class NativeWaits {
   }
 
  private:
-  /// A thread that has locked a mutex and locks it once more, where that never ends.
+  /// True if the thread locks a mutex that it holds itself, of a kind for which that never ends.
   [[nodiscard]] bool waits_for_itself(Address mutex, const Calls& calls) const {
     const auto kind = memory_.read<std::uint32_t>(mutex + kKind);
     return calls.have({"mutex_lock"sv}) && kind && ((*kind & kKindBits) == kNormal || (*kind & kKindBits) == kAdaptive);
   }
 
-  /// A futex call with a fourth argument ends by itself: after that time, or, in all operations but FUTEX_WAIT, at that
-  /// point of some clock, of which nobody tells when the wait for it began.
+  /// A futex call with a fourth argument times out: FUTEX_WAIT after that time, all other operations at that point of a
+  /// clock. How long such a wait lasts is then not known, because its begin is not.
   void add_end(const Arguments& call, ThreadWait& wait) const {
     constexpr std::int64_t kMostSeconds = std::int64_t{1} << 40, kSecond = 1'000'000'000, kMillisecond = 1'000'000;
     if (call[3] == 0) return;
@@ -138,7 +138,7 @@ class NativeWaits {
     return (*kind & kIdInLock) != 0 || (*lock == kLockedAndWaitedFor && plain <= kAdaptive);
   }
 
-  /// Believed where the word at which the thread waits is a locked mutex whose owner is a thread of the process.
+  /// Believed if the word that the thread waits at is a locked mutex, and its owner a thread of the process.
   [[nodiscard]] ThreadWait mutex(const ThreadDump& thread, const Arguments& call, const Calls& calls) const {
     const Address at = call[0];
     const auto lock = memory_.read<std::uint32_t>(at);
@@ -175,7 +175,7 @@ class NativeWaits {
     if (writer != by_ns_tid_.end() && writer->second != thread.tid) {
       wait.owners = {writer->second};
     } else if (lock->writer != 0 && lock->is_shared == 0) {
-      return {};  // what the word belongs to is something else
+      return {};  // the word is not part of a read-write lock
     } else if (const std::uint32_t readers = lock->readers >> kReaderShift; (lock->readers & kWritePhase) == 0) {
       if (readers != 0) wait.object.detail = std::to_string(readers) + (readers == 1 ? " reads" : " read");
     }
@@ -183,7 +183,7 @@ class NativeWaits {
     return wait;
   }
 
-  /// A join waits until the kernel clears the word that holds the other's thread id, and passes that id.
+  /// A join waits until the kernel clears the word with the other thread's id. The call's third argument is that id.
   [[nodiscard]] ThreadWait joined(const ThreadDump& thread, const Arguments& arguments) const {
     const auto tid = memory_.read<std::uint32_t>(arguments[0]);
     if (!tid || *tid == 0 || *tid != static_cast<std::uint32_t>(arguments[2])) return {};
@@ -197,7 +197,7 @@ class NativeWaits {
     return wait;
   }
 
-  /// Something that another process, a device or time ends: nobody in here is its owner.
+  /// A wait that another process, a device or time ends: it has no owner in this process.
   [[nodiscard]] static ThreadWait outside(const ThreadDump& thread, const Calls& calls,
                                           const std::optional<Arguments>& arguments) {
     ThreadWait wait;

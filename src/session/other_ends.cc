@@ -1,3 +1,13 @@
+// Finds the processes that hold the other end of the pipes and sockets that threads wait at.
+//
+// Input: descriptors that threads and async chains wait at. Output: words in WaitedObject::detail, the processes in
+// ThreadWait::processes, the members of epoll sets.
+// Algorithm: first find the link of each other end as /proc/PID/fd shows it: the same pipe, the peer of a unix socket
+// (sock_diag), the TCP socket with both addresses exchanged. Then read the descriptors of all processes once, for all
+// ends together, because the pass costs a readlink for each descriptor on the machine. A descriptor of the same pipe
+// in the same mode as ours is no other end. OtherEnds does this in another thread while the dump goes on.
+// Bounds: kMostTime, looked at before each process; kMostProcesses, kMostDescriptors, kMostWanted ends; kMostHolders
+// named for each; kMostTable bytes of a file; kMostInSet members named.
 #include "session/other_ends.h"
 
 #include <dirent.h>
@@ -36,9 +46,9 @@ struct Holder {
   std::string name;
 };
 
-/// An end that is looked for.
+/// An end that is searched for.
 struct Wanted {
-  int not_mode = -1;  ///< of a pipe: how our own end is opened; the other is not opened so. -1: a socket
+  int not_mode = -1;  ///< the mode of our end of a pipe, which the other end does not have; -1: a socket
   std::vector<Holder> holders;
   std::size_t more = 0;
 };
@@ -47,7 +57,7 @@ class Search {
  public:
   explicit Search(const ProcessDump& dump) : process_(fmt::format("/proc/{}", dump.target.pid)) {}
 
-  /// The link that the other end of a descriptor has in whoever holds it; empty: it is not known.
+  /// The link of the other end of a descriptor in its owner's /proc/PID/fd; empty: not known.
   std::string want(std::int32_t fd, const std::string& object) {
     const std::string link = link_at(fmt::format("{}/fd/{}", process_, fd));
     std::string other;
@@ -78,13 +88,13 @@ class Search {
     }
   }
 
-  /// Those of other processes. Empty, where more hold it than are named: then it is nobody's alone.
+  /// The other processes that hold an end. Empty if one of them is our own, or there are more than are named.
   [[nodiscard]] std::vector<OtherProcess> processes(const std::string& end, std::uint32_t own) const {
     const auto at = wanted_.find(end);
     std::vector<OtherProcess> others;
     if (at == wanted_.end() || at->second.more != 0) return others;
     for (const Holder& holder : at->second.holders) {
-      if (holder.pid == own) return {};  // a thread of its own may be meant
+      if (holder.pid == own) return {};  // the wait may be for a thread of the same process
       others.push_back({.pid = holder.pid, .name = holder.name});
     }
     return others;
@@ -103,7 +113,7 @@ class Search {
     return text;
   }
 
-  /// "5 pipe, 7 tcp listening on [::]:80": what an epoll set waits for.
+  /// The members of an epoll set: "5 pipe, 7 tcp listening on [::]:80".
   std::string members_of(std::int32_t set) {
     const std::string text = file_at(fmt::format("{}/fdinfo/{}", process_, set), kMostTable);
     std::string words;
@@ -119,7 +129,7 @@ class Search {
     return words;
   }
 
-  /// "tcp A -> B" or "pipe"; of what the kernel has no table of, its kind alone.
+  /// "tcp A -> B" or "pipe"; the kind alone if the kernel has no table of such files.
   std::string name_of(const std::string& fd) {
     const std::string link = link_at(fmt::format("{}/fd/{}", process_, fd));
     if (const auto inode = inode_of(link, "socket:[")) {
@@ -158,7 +168,7 @@ class Search {
       if (++descriptors_ >= kMostDescriptors) return;
       std::array<char, 64> link{};
       const ssize_t size = ::readlinkat(::dirfd(all.get()), entry->d_name, link.data(), link.size());
-      if (size < 0 && errno == EACCES) return;  // nor any other of this process
+      if (size < 0 && errno == EACCES) return;  // no descriptor of this process can be read then
       if (size <= 0) continue;
       const auto at = wanted_.find(std::string(link.data(), static_cast<std::size_t>(size)));
       if (at == wanted_.end()) continue;
@@ -186,15 +196,15 @@ class Search {
 };
 
 /// The runtime's own thread that reads signals from a pipe within the process (System.Native, pal_signal.c): every .NET
-/// process has one, and a look at all processes' descriptors for it would be in vain. Threads of the program may have
-/// its name, and managed frames.
+/// process has one, and a search for its other end would be in vain. Threads of the program may have its name, but they
+/// have managed frames.
 bool reads_signals(const ThreadDump& thread) {
   const auto& frames = thread.trace.frames;
   return thread.comm == ".NET SigHandler" &&
          std::none_of(frames.begin(), frames.end(), [](const Frame& f) { return f.kind == FrameKind::managed; });
 }
 
-/// By descriptor: what may be waited at.
+/// The object that is waited at, by descriptor.
 using Candidates = std::map<std::int32_t, std::string>;
 
 struct Found {
@@ -241,7 +251,7 @@ void OtherEnds::tell(ProcessDump& dump) {
 
 namespace {
 
-/// Pids are those of our namespace where the target's threads have the same ids in both.
+/// The pid is valid in our namespace if the target's threads have the same ids in both.
 void name_child(const ProcessDump& dump, ThreadWait& wait) {
   const auto is_ours = [](const ThreadDump& t) { return t.ns_tid == t.tid; };
   const auto pid = number<std::uint32_t>(wait.object.type);

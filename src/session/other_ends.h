@@ -1,4 +1,4 @@
-// Which processes hold the other end of the pipes and local sockets that threads wait at.
+// The processes that hold the other end of the pipes and sockets that threads wait at.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,14 @@ namespace mixstack::session {
 /// It looks while others work.
 class OtherEnds {
  public:
-  /// Begins to look, for threads whose facts were read.
+  /// Begins the search, for threads whose facts were read.
   OtherEnds(const ProcessDump& dump, base::Beside& beside);
   ~OtherEnds();
   OtherEnds(const OtherEnds&) = delete;
   OtherEnds& operator=(const OtherEnds&) = delete;
 
-  /// Writes it into `WaitedObject::detail` of waits of the kinds pipe and socket ("the other end is held by 4711
-  /// \"writer\""), and of epoll sets what is in them. Once, after `read_native_waits`.
+  /// Fills in `WaitedObject::detail` of waits for pipes and sockets ("the other end is held by 4711 \"writer\"") and
+  /// for epoll sets (their members). Call it once, after `read_native_waits`.
   void tell(ProcessDump& dump);
 
  private:

@@ -1,8 +1,12 @@
-// In: waits that name other processes (pipes, sockets, children, locks of files and of shared memory). Out: what each
-// of these processes does, and whether it waits for ours. How: its state, and of its threads the calls that they are
-// in; a call is for us if we hold the other end of its pipe or local socket, the lock that it wants, or are the child
-// that it waits for. Order: threads of ours as they come, each process once. Bounds: kMostProcesses, kMostThreads of
-// each, kMostDescriptors of ours; files of /proc by their size.
+// Looks at the other processes that threads of the target wait for, through /proc and without a stop.
+//
+// Input: waits that name other processes (pipes, sockets, children, locks of files and in shared memory). Output: what
+// each of these processes does (OtherProcess::doing), and whether it waits for the target (`waits_for_us`).
+// Algorithm: read the process's state, and the system call that each of its threads is in. A call waits for the target
+// if the target holds the lock, has the other end of the pipe or unix socket, or is the child that is waited for. The
+// strongest such answer wins; where the thread that holds the lock is known, only that thread counts. Each process (and
+// thread) is looked at once, in the order of the target's threads.
+// Bounds: kMostProcesses; kMostThreads of each; kMostDescriptors of the target; files to kMostText or kMostMaps bytes.
 #include "session/other_processes.h"
 
 #include <dirent.h>
@@ -55,7 +59,7 @@ bool writes(std::int64_t call) {
 struct Stranger {
   std::string folder;  ///< "/proc/12/task/13"
   std::uint32_t tid = 0;
-  std::optional<process::BlockedCall> call;  ///< none: it runs, or nobody may know
+  std::optional<process::BlockedCall> call;  ///< none: it runs, or we may not know
   bool is_hidden = false;
 };
 
@@ -90,7 +94,7 @@ class Ours {
   using Arguments = std::array<std::uint64_t, 6>;
 
   [[nodiscard]] Answer child(std::uint32_t pid, std::int64_t call, const Arguments& arguments) const {
-    // Ids are of the caller's own namespace.
+    // The ids in the call are of the caller's pid namespace.
     if (pid_space_.empty() || link_at(fmt::format("/proc/{}/ns/pid", pid)) != pid_space_) return {};
     constexpr std::uint64_t kOne = 1;  // P_PID of waitid
     const bool is_waitid = call == SYS_waitid;
@@ -112,7 +116,7 @@ class Ours {
     return {Back::no, "waits for a lock of a file"};
   }
 
-  /// The word that it waits at, in our own mapping of the same file.
+  /// Looks up the futex word that it waits at in the target's mapping of the same file.
   [[nodiscard]] Answer shared_lock(std::uint32_t pid, Address word) const {
     const std::string maps = file_at(fmt::format("/proc/{}/maps", pid), kMostMaps);
     for (std::size_t at = 0; at < maps.size();) {
@@ -179,7 +183,7 @@ class Ours {
     return {Back::may, "waits to read what this process writes"};
   }
 
-  /// Whether we have a descriptor of that; of a pipe one that is opened in that way, or in both.
+  /// Whether the target has such a descriptor; of a pipe, one opened in that mode or in both.
   [[nodiscard]] bool holds(const std::string& link, int mode) {
     if (descriptors_.empty())
       each_number(folder_ + "/fd", kMostDescriptors, [&](const std::string& fd) {
@@ -199,7 +203,7 @@ class Ours {
   const MemoryReader& memory_;
   std::string folder_, pid_space_;
   std::optional<std::vector<FileLock>> locks_;
-  std::multimap<std::string, std::string> descriptors_;  ///< ours, by their links
+  std::multimap<std::string, std::string> descriptors_;  ///< the target's, by their links
 };
 
 /// The letter behind the name in /proc/PID/stat; '?': the process has gone.
@@ -243,7 +247,7 @@ void look_at(OtherProcess& other, Ours& ours) {
   const std::vector<Stranger> threads = threads_of(other.pid);
   const bool is_hidden =
       threads.empty() || std::all_of(threads.begin(), threads.end(), [](const Stranger& t) { return t.is_hidden; });
-  // The thread that holds it is the one that counts, if that is known.
+  // If the thread that holds the lock is known, only that thread counts.
   const auto counts = [&](const Stranger& t) { return other.thread == 0 || t.tid == other.thread; };
   const Stranger* about = nullptr;
   for (const Stranger& t : threads) {

@@ -1,3 +1,13 @@
+// Makes a pack: one file from which a dump can be made again, on another machine.
+//
+// Input: a pid or a core, PackOptions, a descriptor to write to. Output: the pack, and a summary of its contents.
+// Algorithm: dump the target through a CopyingTarget, which records all that the dump reads; add the image headers and
+// build ids that prove files on the other machine; for a core, drop recorded bytes that it does not hold itself and add
+// the files they came from, and stacks. Read environment and command line from the target, which must still be the same
+// program; then write manifest, core and files as one stream, with those secrets blanked wherever they occur. Dump the
+// pack and compare. A small pack of a core that differs is made once more in full.
+// Bounds: 256 MiB recorded (MemoryImage); kStackOfACore for each stack and kStacksOfACore together; kMostOfAFile bytes
+// of proof for each assembly; kPage for each note. --full adds all private memory (all that a core holds), streamed.
 #include "session/packing.h"
 
 #include <sys/utsname.h>
@@ -46,7 +56,7 @@ struct Dumped {
   out.recorder = recorder.get();
   auto session = ProcessSession::open(std::move(recorder));
   if (!session) return fail(session.error());
-  auto& own = static_cast<ProcessSession&>(**session);  // which it is
+  auto& own = static_cast<ProcessSession&>(**session);  // `open` makes no other kind
   own.leave_out_perf_map();
   if (options.full) own.read_types_of_heaps();
   out.session = std::move(*session);
@@ -55,7 +65,7 @@ struct Dumped {
   auto dump = out.session->dump(options.dump);
   if (!dump) return fail(dump.error());
   out.dump = std::move(*dump);
-  for (const ThreadDump& t : out.dump.threads)  // of a process only its main thread has the name
+  for (const ThreadDump& t : out.dump.threads)  // a live target has the name only at its main thread
     if (t.tid == out.dump.target.pid && out.dump.target.comm.empty()) out.dump.target.comm = t.comm;
   out.recording = out.recorder->take();
   if (out.recording.regions.empty())
@@ -135,7 +145,7 @@ void add_headers(const MemoryReader& memory, pack::PackedProcess& recording) {
   return text;
 }
 
-/// One pack, as far as it does not matter what it is made from.
+/// One pack, from a process or a core.
 class Packer {
  public:
   Packer(Dumped dumped, pack::ProcessWords words, const PackOptions& options, int fd)
@@ -195,7 +205,7 @@ class Packer {
     if (dumped_.recording.memory.is_cut()) leave_out("what was read beyond 256 MiB");
   }
 
-  /// The reader of the manifest is to know it, too.
+  /// The manifest says it, too.
   void warn(std::string sentence) {
     warnings_.push_back(sentence);
     leave_out(std::move(sentence));
@@ -241,7 +251,7 @@ class Packer {
   return different_threads(dump, *again);
 }
 
-/// Only what the core itself holds, for files are proved by that and packed as they are.
+/// Keeps only bytes that the core itself holds: these prove files, and files are packed whole.
 void keep_dumped(const process::DumpedMemory& dumped, pack::PackedProcess& recording) {
   pack::MemoryImage held;
   recording.memory.for_each_run([&](Address begin, std::span<std::byte> bytes) {
@@ -256,7 +266,7 @@ void keep_dumped(const process::DumpedMemory& dumped, pack::PackedProcess& recor
   recording.memory = std::move(held);
 }
 
-/// Files that the core's memory was completed from: pages that were read, and that it does not hold.
+/// Adds the files that completed the core's memory: pages were read there that the core does not hold.
 void add_files_behind_memory(const Target& target, const process::DumpedMemory& dumped,
                              pack::PackedProcess& recording) {
   std::set<std::string> known, paths;
@@ -302,7 +312,7 @@ void add_proofs(const process::DumpedMemory& dumped, pack::PackedProcess& record
   }
 }
 
-/// The stacks in their depth, for other debuggers.
+/// Adds the stacks to their full depth, for other debuggers.
 void add_stacks(const process::DumpedMemory& dumped, pack::PackedProcess& recording) {
   std::size_t left = kStacksOfACore;
   for (const auto& [tid, thread] : recording.threads) {
@@ -329,7 +339,7 @@ Result<PackSummary> pack_process(std::uint32_t pid, const PackOptions& options, 
   add_headers(memory, dumped->recording);
   const auto regions = dumped->recording.regions;
   auto words = pack::read_process_words(pid, memory, regions);
-  // Addresses of the program are random: another process with the same number has others.
+  // The program's addresses are random: if they differ, the pid was reused.
   TargetInfo now;
   process::parse_auxv(words.auxv, now);
   if (now.entry_point != dumped->dump.target.entry_point || now.vdso != dumped->dump.target.vdso)

@@ -10,13 +10,13 @@
 namespace mixstack::session {
 
 struct PackOptions {
-  DumpOptions dump;  ///< what the pack is to be good for
+  DumpOptions dump;  ///< the dump that the pack must be able to repeat
   RuntimeOptions runtime;
   bool full = false;  ///< all private memory, not only what the dump read
   bool with_environment = false;
   bool with_command_line = false;
   std::string tool;        ///< version, for the manifest
-  SymbolOptions symbols;   ///< files found by them are not in the pack, which then tells less than the dump
+  SymbolOptions symbols;   ///< files found by them are not in the pack, whose dump then has fewer names
   bool read_back = false;  ///< `fd` is an empty regular file, for reading, too: dump the pack and compare
 };
 
@@ -26,7 +26,7 @@ struct PackSummary {
   std::uint64_t core_bytes = 0, file_bytes = 0, written = 0;
   bool full = false;
   std::vector<std::string> left_out;  ///< sentences, as in the manifest
-  std::vector<std::string> warnings;  ///< what may be in it against all that was done; in the manifest's list, too
+  std::vector<std::string> warnings;  ///< secrets that may still be in it; in the manifest's list, too
   std::vector<Diagnosis> diagnoses;   ///< of the dump
   std::chrono::nanoseconds pause{0};  ///< for which the process stood still
   std::vector<ThreadId>
@@ -36,12 +36,12 @@ struct PackSummary {
 /// Dumps a process once, with the pause that a dump has, and writes what was read to `fd`. Errors: those of
 /// Session::open_process and dump; writing: `io_error` whose value is kNotWritten.
 [[nodiscard]] Result<PackSummary> pack_process(std::uint32_t pid, const PackOptions& options, int fd);
-/// The same of a core. A small pack that does not tell what the core does is made again in full, where it can be.
+/// The same for a core. If the dump of a small pack differs from the core's, the pack is made again in full if it can.
 [[nodiscard]] Result<PackSummary> pack_core(const CoreOptions& core, const PackOptions& options, int fd);
 
 inline constexpr std::uint64_t kNotWritten = 1;
 
-/// Threads of which two dumps do not tell the same: frames, names, lines, managed ids and names, exceptions.
+/// Threads that differ between two dumps: frames, names, lines, managed ids and names, exceptions.
 [[nodiscard]] std::vector<ThreadId> different_threads(const ProcessDump& a, const ProcessDump& b);
 
 }  // namespace mixstack::session

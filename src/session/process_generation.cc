@@ -12,7 +12,7 @@ namespace {
          a.commit == b.commit;
 }
 
-/// Nothing would be learnt of it by reading its descriptor again.
+/// Its descriptor need not be read again.
 [[nodiscard]] bool is_read_whole(const dotnet::KnownRuntime& known) {
   return known.facts && !(*known.facts)->descriptor().lacks_parts();
 }

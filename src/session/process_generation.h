@@ -12,8 +12,8 @@
 
 namespace mixstack::session {
 
-/// One generation: immutable, so that any number of workers share it in any threads; other mappings make another one.
-/// (Images are opened when first asked for, which nobody sees.) Borrows the target.
+/// One generation: immutable, so that workers in any threads share it; changed mappings make a new one. (Images are
+/// opened when first asked for, which callers do not notice.) Borrows the target.
 class ProcessGeneration {
  public:
   struct Sources {

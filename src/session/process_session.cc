@@ -1,3 +1,11 @@
+// A session over any target: makes dumps, captures, and walkers for callers that walk themselves.
+//
+// Input: a Target (process, core, our own process) and DumpOptions. Output: a ProcessDump, plain data.
+// Algorithm of `dump`: stop, copy, let go (the common stop); read modules and runtimes again if mappings have changed.
+// Walk late threads before the others, because runtimes know one capture at a time and the common one is needed to the
+// end; stop threads with cut stacks once more, alone. Name managed code and read objects next, since the running target
+// may free them; meanwhile another thread reads symbol tables. Then mark code freed since, and name native code.
+// Bounds: DumpOptions::frame_budget; kMostExplicitFrames; kMostCompleted threads stopped again, kLargerCopies each.
 #include "session/process_session.h"
 
 #include <algorithm>
@@ -53,7 +61,7 @@ Result<std::unique_ptr<Session>> Session::open_core(const CoreOptions& options) 
 Result<std::unique_ptr<Session>> Session::open_self(const SelfOptions& options) {
   auto target = process::open_self(options);
   if (!target) return fail(target.error());
-  // Lines of native code are read in a child; nobody expects one of a walk of our own, in a crash handler least of all.
+  // Lines of native code are read in a child process, which a walk of our own must not start (crash handlers).
   return session::ProcessSession::open(std::move(*target), nullptr, NativeLines::none);
 }
 
@@ -120,9 +128,9 @@ void put_summaries(ProcessDump& dump, std::span<const std::unique_ptr<dotnet::Ma
 /// Facts of the capture's own threads, then of those that were late.
 using FactsByThread = std::vector<std::vector<ThreadFacts>>;
 
-/// While others walk, as long as `target` and `capture` are there; of a few, when they are asked for.
+/// Reads them beside the walk, or on demand if there are few threads. `target` and `capture` must outlive the future.
 std::future<FactsByThread> read_thread_facts(const Target& target, const Capture& capture, base::Beside& beside) {
-  constexpr std::size_t kFew = 32;  // for which it is not worth a thread
+  constexpr std::size_t kFew = 32;  // not worth a thread
   auto read = [&target, &capture] {
     FactsByThread all{target.thread_facts(capture.threads)};
     for (const Capture& late : capture.late) all.push_back(target.thread_facts(late.threads));
@@ -131,7 +139,7 @@ std::future<FactsByThread> read_thread_facts(const Target& target, const Capture
   return capture.threads.size() <= kFew ? std::async(std::launch::deferred, read) : beside.run(read);
 }
 
-/// Late threads are copies among the capture's own, in another order than those of the dump.
+/// By thread id: the dump has late threads among the others, in another order than the captures.
 void put_facts(FactsByThread all, const Capture& capture, ProcessDump& dump) {
   std::unordered_map<ThreadId, ThreadDump*> by_tid;
   for (ThreadDump& thread : dump.threads) by_tid[thread.tid] = &thread;
@@ -146,7 +154,7 @@ void put_facts(FactsByThread all, const Capture& capture, ProcessDump& dump) {
   for (std::size_t i = 1; i < all.size() && i <= capture.late.size(); i++) put(all[i], capture.late[i - 1].threads);
 }
 
-/// Walks all threads within the budget. Answers how many stacks that cut.
+/// Walks all threads within the frame budget. Answers how many stacks the budget cut.
 std::size_t walk_threads(CaptureWalk& walk, const std::vector<ThreadCapture>& threads, const DumpOptions& options,
                          std::vector<ThreadDump>& out) {
   const bool is_rich = options.walk.keep_registers || options.walk.explain;
@@ -172,7 +180,7 @@ Diagnosis frames_cut(std::size_t budget, std::size_t stacks) {
               std::to_string(stacks) + (stacks == 1 ? " stack is cut" : " stacks are cut")};
 }
 
-/// All threads but those that were late, which are in `dump` already.
+/// Walks all threads but the late ones, which are in `dump` already.
 void walk_captured(CaptureWalk& walk, const Capture& capture, const DumpOptions& options, ProcessDump& dump) {
   const std::size_t late = dump.threads.size();
   const std::size_t over_budget = walk_threads(walk, capture.threads, options, dump.threads);
@@ -190,7 +198,7 @@ void put_names(ProcessDump& dump, std::span<const std::unique_ptr<dotnet::Manage
   for (const auto& runtime : runtimes) runtime->name_threads(dump.threads);
 }
 
-/// Reads the symbols of images whose code is on a stack, while others ask the runtimes' objects.
+/// Reads the symbols of images that have code on a stack, beside the reading of the runtimes' objects.
 std::future<void> read_symbols_ahead(const ProcessDump& dump, const images::ModuleMap& modules,
                                      symbols::SymbolTables& tables, images::PathOpener open, base::Beside& beside) {
   constexpr std::size_t kMost = 32;
@@ -234,7 +242,7 @@ struct ProcessSession::DumpInProgress {
   ThreadAsyncCallers callers{};
   std::optional<OtherEnds> ends{};
   std::future<FactsByThread> facts{};
-  base::Beside beside{};  ///< last: what it does refers to the others
+  base::Beside beside{};  ///< last: its work refers to the others
 };
 
 ProcessSession::ProcessSession(std::unique_ptr<Target> target)
@@ -263,7 +271,7 @@ void ProcessSession::read_facts(const std::vector<Region>& regions, const Proces
       ProcessGeneration::read({*target_, [this](const Region& r) { return open_mapped(r); }, images_}, regions, before);
 }
 
-/// A worker's own until it goes.
+/// The caller's own until it is given back.
 WorkerPool::Lease ProcessSession::worker() {
   auto worker = workers_->take(
       {*target_, path_opener(), unwind_tables_, runtime_options_, finder_ ? pdb_fetcher(finder_) : nullptr, generated_},
@@ -359,7 +367,7 @@ Walker::Implementation::Parts ProcessSession::parts() {
   return {worker(), *target_, steppers_, providers_, symbol_tables_, line_tables_, finder_, path_opener()};
 }
 
-/// Captures of other instants than the common one; walked first, for what runtimes know of a capture is of the latest.
+/// Late captures are walked first: runtimes know only the capture bound last, and the common one is needed after.
 void ProcessSession::walk_late(DumpInProgress& at) {
   for (Capture& late : at.capture.late) {
     late.frozen = at.capture.frozen;
@@ -409,7 +417,7 @@ bool ProcessSession::complete_cut_stacks(DumpInProgress& at) {
   for (ThreadDump& thread : at.dump.threads) {
     if (thread.trace.stop != StopReason::stack_truncated || completed >= kMostCompleted) continue;
     if (completed++ == 0) {
-      // They are read of the first capture, to which others are added now.
+      // Names and facts are read by the first capture, before others are added to it.
       put_names(at.dump, at.worker.runtimes());
       take_facts(at, true);
     }
@@ -466,7 +474,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   options.walk.keep_registers |= options.arguments;
   const WorkerPool::Lease worker = this->worker();
   if (options.facts) target_->prepare_thread_facts(options.threads, options.off_cpu);
-  auto capture = take(*worker, options, !options.facts);  // which tell them, too
+  auto capture = take(*worker, options, !options.facts);  // the facts have the names, too
   if (!capture) return fail(capture.error());
   const auto captured_at = std::chrono::steady_clock::now();
   if (!capture->regions) {
@@ -491,7 +499,7 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   walk.bound_explicit_frames(kMostExplicitFrames);
   for (const auto& runtime : worker->runtimes()) runtime->begin_names(at.beside);
   walk_captured(walk, *capture, options, dump);
-  // Those of a core are there at once, and may be of very many threads: they are not kept twice.
+  // A core's facts are ready at once, and may be of very many threads: do not keep them twice.
   if (capture->frozen != nullptr) take_facts(at, true);
   if (options.facts) dump.usage = target_->usage(dump.pause);
   if (capture->frozen == nullptr && complete_cut_stacks(at)) walk.bind();
@@ -529,8 +537,8 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& wanted) {
   return std::move(dump);
 }
 
-/// Where the program was compiled ahead of time: says so, and which threads its runtime knows; answers who names its
-/// methods, if anybody does.
+/// For a program compiled ahead of time: adds its runtime and marks the runtime's threads; answers the provider of its
+/// method names, or null.
 std::shared_ptr<NameProvider> ProcessSession::use_native_aot(const CaptureWalk& walk, const Capture& capture,
                                                              const Worker& worker, ProcessDump& dump) const {
   if (!dump.runtimes.empty()) return nullptr;

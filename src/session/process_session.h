@@ -36,12 +36,12 @@ class ProcessSession final : public Session {
   void set_runtime_options(const RuntimeOptions& options) override;
   void set_symbol_options(const SymbolOptions& options) override;
   [[nodiscard]] std::vector<ModuleSymbols> symbol_files(const ProcessDump& dump, bool all) override;
-  /// Later dumps read what a search of the heaps must know of types, for a copy in which they are searched.
+  /// Later dumps also read the types that a search of the heap needs, so that a copy of the process can be searched.
   void read_types_of_heaps() { reads_types_of_heaps_ = true; }
-  /// A copy of the process has no file that it has written.
+  /// For packs: a copy of the process does not have the files that the process wrote.
   void leave_out_perf_map() { generated_->leave_out_perf_map(); }
 
-  /// For those who walk with the session's parts themselves: what a walker has.
+  /// The parts of a walker, for callers that walk with them themselves.
   [[nodiscard]] Walker::Implementation::Parts parts();
   /// The latest generation.
   [[nodiscard]] const std::shared_ptr<const ProcessGeneration>& facts() const { return facts_; }

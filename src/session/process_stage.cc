@@ -62,7 +62,7 @@ std::string before_main(const ProcessDump& dump, const ThreadDump& main) {
   return {};
 }
 
-/// The program that looks for a runtime, and has not loaded one.
+/// Whether the host still looks for a runtime, and none is loaded.
 bool is_in_the_host(const ProcessDump& dump, const ThreadDump& main) {
   if (!dump.runtimes.empty()) return false;
   return std::any_of(main.symbols.begin(), main.symbols.end(), [&](std::uint32_t s) {

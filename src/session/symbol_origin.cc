@@ -22,7 +22,7 @@ constexpr std::array<std::pair<std::string_view, const char*>, 3> kFrameworks{{
     {"/host/fxr/", "Microsoft.NETCore.App.Runtime."},
 }};
 
-/// The servers that distributions run (their own documentation), by ID of os-release(5).
+/// The debuginfod servers of distributions (by their documentation), by ID of os-release(5).
 constexpr std::array<std::pair<std::string_view, const char*>, 4> kDebuginfod{{
     {"debian", "https://debuginfod.debian.net"},
     {"ubuntu", "https://debuginfod.ubuntu.com"},

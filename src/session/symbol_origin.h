@@ -1,4 +1,4 @@
-// Where symbols that are missing usually are.
+// The packages and servers that usually have missing symbols.
 #pragma once
 
 #include <string>

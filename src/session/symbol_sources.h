@@ -17,11 +17,11 @@ using SharedFinder = std::shared_ptr<symbol_files::SymbolFinder>;
 
 [[nodiscard]] SharedFinder make_symbol_finder(const SymbolOptions& options);
 
-/// For symbol tables of images; what is read of the files counts in `budget`.
+/// For symbol tables of images; bytes read count in `budget`.
 [[nodiscard]] images::DebugFetcher debug_fetcher(SharedFinder finder, std::shared_ptr<images::FileBudget> budget);
 /// For lines of managed code.
 [[nodiscard]] dotnet::names::PdbFetcher pdb_fetcher(SharedFinder finder);
-/// For cores that lack what was in an image.
+/// For cores that do not hold an image's contents.
 [[nodiscard]] process::FileFetcher executable_fetcher(SharedFinder finder);
 
 }  // namespace mixstack::session

@@ -1,4 +1,4 @@
-// Which modules have symbols, and where those come from.
+// The modules with and without symbols, and the source of each.
 #pragma once
 
 #include <span>

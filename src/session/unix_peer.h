@@ -1,4 +1,4 @@
-// The other end of a connected UNIX socket, which no file of /proc tells.
+// The other end of a connected UNIX socket, which no file of /proc shows.
 #pragma once
 
 #include <cstdint>

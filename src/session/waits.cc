@@ -39,13 +39,13 @@ ThreadWait with_our_ids(const ProcessDump& dump, ThreadWait wait, const Ids& our
   return wait;
 }
 
-/// Whether a wait for a handle ends by time: the futex call's fourth argument is one. Not told: it may.
+/// Whether a wait for a handle may time out: the futex call's fourth argument is a time. Without the call: it may.
 bool may_end_by_time(const ThreadDump& thread) {
   const auto call = thread.syscall >= 0 ? arguments_in(thread.registers) : std::nullopt;
   return !call || (*call)[3] != 0;
 }
 
-/// Whoever waits for the end of such work is held up by those who do it.
+/// Threads that wait for the end of such work are blocked by the threads that do it.
 void add_ends_of_work(ProcessDump& dump, dotnet::ManagedRuntime& runtime, std::span<const WaitingThread> threads,
                       const Ids& ours) {
   const auto ends = runtime.ends_of_work(threads);

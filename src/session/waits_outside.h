@@ -11,7 +11,7 @@
 
 namespace mixstack::session {
 
-/// With the names of all frames. `wanted`: waits are told at all.
+/// Needs the names of all frames. `wanted` false: the stage alone.
 void read_waits_outside(bool wanted, ProcessDump& dump, const Capture& capture, const MemoryReader& memory,
                         const std::vector<Region>& regions, std::optional<OtherEnds>& ends);
 

@@ -1,3 +1,11 @@
+// The public walker over one capture: whole traces, frames one by one, addresses, names.
+//
+// Input: a Capture, a worker leased from the session, WalkOptions. Output: what the caller asks for, thread by thread.
+// Algorithm: a thread that stopped late belongs to a capture of its own (ThreadCapture::instant), whose CaptureWalk is
+// made when first asked for. Runtimes know one capture at a time, so each call binds them to the capture of its thread.
+// A FrameRange steps only until the next frame is settled, that is, no later step can remove it. If a late capture has
+// other code mapped, its threads are walked whole first, because frames in replaced code must be marked.
+// Bounds: WalkOptions::max_frames; one CaptureWalk for each late capture; `out` of `addresses`.
 #include "mixstack/walker.h"
 
 #include <algorithm>

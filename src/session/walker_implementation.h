@@ -58,8 +58,8 @@ class Walker::Implementation {
   session::CaptureWalk* bound_ = nullptr;
 };
 
-/// Copies the threads that stopped late into the list of all, in the order of their ids. Where no other stopped in
-/// time, a single late capture takes the place of the common one.
+/// Copies the threads that stopped late into the list of all, in the order of their ids. If no thread stopped in time,
+/// a single late capture takes the place of the common one.
 void join_late(Capture& capture);
 
 /// Names managed frames by runtime, then generated code, then native frames; the users' providers first of all.

@@ -20,7 +20,7 @@ Worker::Worker(const Sources& sources, std::shared_ptr<const ProcessGeneration> 
 
 void Worker::follow(std::shared_ptr<const ProcessGeneration> facts) {
   if (facts == facts_) return;
-  // The modules that others borrow stay until nobody does.
+  // Keeps the old modules until the borrowers below have the new ones.
   const auto before = std::exchange(facts_, std::move(facts));
   native_.emplace(modules(), sources_.target.info().arch, 0, sources_.unwind_tables);
   std::vector<std::unique_ptr<dotnet::ManagedRuntime>> runtimes;

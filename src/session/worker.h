@@ -1,4 +1,4 @@
-// Whoever walks captures of a process: what one walking thread keeps from capture to capture, for itself.
+// The caches that one walking thread keeps from capture to capture.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,8 @@
 
 namespace mixstack::session {
 
-/// Caches that belong to one walking thread at a time: rules, what lies at addresses of managed code, metadata and
-/// names of methods, pages of the running target. Works on one generation of the facts, which it keeps alive.
+/// Caches of one walking thread at a time: unwind rules, methods by address, metadata and names of methods, pages of
+/// the running target. Works on one generation of the facts, which it keeps alive.
 class Worker {
  public:
   struct Sources {
@@ -27,16 +27,16 @@ class Worker {
     images::PathOpener open_path;
     walk::Tables unwind_tables;
     RuntimeOptions runtime_options;
-    dotnet::names::PdbFetcher fetch_pdb;         ///< null: nobody
+    dotnet::names::PdbFetcher fetch_pdb;         ///< null: none
     std::shared_ptr<GeneratedCode> generated{};  ///< null: not asked for
   };
   Worker(const Sources& sources, std::shared_ptr<const ProcessGeneration> facts);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Goes on with another generation; what it knows of runtimes that are still there stays.
+  /// Goes on with another generation; caches of runtimes that are still there stay.
   void follow(std::shared_ptr<const ProcessGeneration> facts);
-  /// A new capture: what was read of the running target is of another time.
+  /// For a new capture: cached pages of the running target are out of date.
   void forget_memory() { live_.clear(); }
   /// Announces reads in many places.
   void fetch(std::span<const AddressRange> ranges) { live_.fetch(ranges); }
@@ -53,7 +53,7 @@ class Worker {
   [[nodiscard]] RootSource* prepare_roots();
 
  private:
-  /// Those of several runtimes as one.
+  /// The roots of several runtimes as one.
   class AllRoots final : public RootSource {
    public:
     void collect(const MemoryReader& memory, std::vector<AddressRange>& out) override {
@@ -71,7 +71,7 @@ class Worker {
   AllRoots roots_;
 };
 
-/// Workers that nobody uses at the moment, last used first: one that comes back has warm caches. Thread-safe.
+/// Idle workers, last used first, because its caches are warm. Thread-safe.
 class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
  public:
   /// Gives a worker back when it goes, unless the pool was emptied since.
