@@ -166,7 +166,7 @@ TEST(WhyPending, DotLeadsFromTheThreadToTheEnd) {
 ProcessDump dump_of_a_heap() {
   ProcessDump dump = dump_of_a_pool();
   PendingWork& pending = *dump.runtimes[0].pending;
-  pending.gc = GcState{true, 2, 268'000'000, true, false, std::nullopt, 3};
+  pending.gc = GcState{true, 2, 268'000'000, std::nullopt, true, false, std::nullopt, 3};
   pending.heap = HeapScan{268'000'000, 0, 61, 2, false, false, 0, std::chrono::milliseconds(153), 2};
   AsyncChain many = chain(0, milliseconds(0));
   many.due.reset();
