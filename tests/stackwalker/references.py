@@ -59,7 +59,7 @@ class Unit:
         return re.findall(r"\w+", text)
 
     def _is_own(self, cursor):
-        return _is_in(cursor, ROOT / "src" / "stackwalker") or _is_in(cursor, ROOT / "tests")
+        return _is_in(cursor, ROOT / "src" / "frontends" / "stackwalker") or _is_in(cursor, ROOT / "tests")
 
     def _collect(self, cursor):
         for child in cursor.get_children():
@@ -135,7 +135,7 @@ class Unit:
 def of_tests():
     """Name of each test, SUITE.TEST or the path of a program -> the entities that it uses."""
     found = {}
-    for path in sorted((ROOT / "src" / "stackwalker").glob("*_test.cc")):
+    for path in sorted((ROOT / "src" / "frontends" / "stackwalker").glob("*_test.cc")):
         found.update({name.replace("_", ".", 1): used for name, used in Unit(path).tests().items()})
     for path in sorted((ROOT / "tests" / "stackwalker").glob("*.cpp")):
         found[f"tests/stackwalker/{path.name}"] = Unit(path).everything()

@@ -101,7 +101,7 @@ TEST(StackwalkerFrame, KnowsNameObjectAndLibrary) {
   Offset offset = 0;
   void* symtab = nullptr;
   ASSERT_TRUE(stack[at].getLibOffset(library, offset, symtab)) << getLastErrorMsg();
-  EXPECT_NE(library.find("mixstack_stackwalker_test"), std::string::npos);
+  EXPECT_NE(library.find("mixstack_frontends_stackwalker_test"), std::string::npos);
   EXPECT_EQ(symtab, symbol->getSymtab());
   EXPECT_EQ(symbol->getSymtab()->file(), library);
   EXPECT_GE(offset, symbol->getOffset());

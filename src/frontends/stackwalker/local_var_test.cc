@@ -205,7 +205,7 @@ TEST_F(StackwalkerLocals, NeedAFunction) {
   EXPECT_TRUE(function_->getSymtab()->findFunctionByEntryOffset(function, function_->getOffset()));
   EXPECT_EQ(function, function_);
   EXPECT_FALSE(function_->getSymtab()->findFunctionByEntryOffset(function, function_->getOffset() + 1));
-  EXPECT_NE(function_->getSymtab()->name().find("mixstack_stackwalker_test"), std::string::npos);
+  EXPECT_NE(function_->getSymtab()->name().find("mixstack_frontends_stackwalker_test"), std::string::npos);
   std::vector<SymtabAPI::localVar*> none;
   EXPECT_FALSE(function_->findLocalVariable(none, "no_such_variable"));
 }

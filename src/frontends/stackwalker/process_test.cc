@@ -277,7 +277,7 @@ TEST(StackwalkerProcSelf, ReadsItself) {
   EXPECT_EQ(getLastError(), err_procread);
   EXPECT_EQ(self->getAddressWidth(), sizeof(void*));
   EXPECT_EQ(self->getProcessId(), ::getpid());
-  EXPECT_NE(self->getExecutablePath().find("mixstack_stackwalker_test"), std::string::npos);
+  EXPECT_NE(self->getExecutablePath().find("mixstack_frontends_stackwalker_test"), std::string::npos);
   THR_ID tid = 0;
   EXPECT_TRUE(self->getDefaultThread(tid));
   EXPECT_EQ(tid, mixstack::process::test::gettid_now());
@@ -337,7 +337,7 @@ TEST(StackwalkerLibraries, OfAProcess) {
     EXPECT_EQ(all, cached);
     LibAddrPair program, c, threads, at;
     ASSERT_TRUE(libraries->getAOut(program)) << getLastErrorMsg();
-    EXPECT_NE(program.first.find("mixstack_stackwalker_test"), std::string::npos);
+    EXPECT_NE(program.first.find("mixstack_frontends_stackwalker_test"), std::string::npos);
     ASSERT_TRUE(libraries->getLibc(c)) << getLastErrorMsg();
     EXPECT_NE(c.first.find("libc"), std::string::npos);
     EXPECT_TRUE(libraries->getLibthread(threads));

@@ -63,7 +63,7 @@ TEST(WhyEnd, AnExceptionThatNobodyCaught) {
   ProcessDump dump = core_of(6);
   throw_unhandled(dump);
   EXPECT_TRUE(end_words(dump).starts_with(
-      "The process ended by SIGABRT: unhandled exception Shop.Broken: no stock, in thread 12 \"main\" at "))
+      "The process ended by SIGABRT: unhandled exception Shop.Broken: no stock, in thread 12 \"main\""))
       << end_words(dump);
   EXPECT_EQ(json_of(dump)["reason"], "unhandled_exception");
   EXPECT_EQ(json_of(dump)["exception"], "Shop.Broken");

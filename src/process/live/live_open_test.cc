@@ -43,9 +43,9 @@ TEST(LiveOpen, SaysWhatAProcessIs) {
   const TargetInfo& info = (*target)->info();
   EXPECT_EQ(info.pid, process.id());
   EXPECT_EQ(info.arch, mixstack::test::kHostCpu);
-  EXPECT_NE(info.executable.find("mixstack_target_test"), std::string::npos);
+  EXPECT_NE(info.executable.find("mixstack_process_live_test"), std::string::npos);
   ASSERT_FALSE(info.command_line.empty());
-  EXPECT_NE(info.command_line[0].find("mixstack_target_test"), std::string::npos);
+  EXPECT_NE(info.command_line[0].find("mixstack_process_live_test"), std::string::npos);
   EXPECT_EQ(info.page_size, static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
   auto regions = (*target)->regions();
   ASSERT_TRUE(regions.has_value());

@@ -49,7 +49,7 @@ internal static partial class AsyncWaits
         return 1;
     }
 
-    private static async Task<int> Short()
+    internal static async Task<int> Short()
     {
         await Task.Delay(20);
         return 1;

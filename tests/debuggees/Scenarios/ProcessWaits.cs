@@ -119,7 +119,7 @@ namespace Scenarios
             {
                 while (true)
                 {
-                    ThreadPool.QueueUserWorkItem(_ => OrderApi.GetOrder(Short).Wait());
+                    ThreadPool.QueueUserWorkItem(_ => AsyncWaits.OrderApi.GetOrder(AsyncWaits.Short).Wait());
                     Thread.Sleep(20);
                 }
             });

@@ -6,6 +6,7 @@
 // its libstdc++ and libgcc included.
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <sys/random.h>
@@ -137,6 +138,10 @@ std::uint32_t mixstack_new_random() {
 
 MIXSTACK_HIDDEN int mixstack_new_fstat(int file, struct stat* out) asm("fstat");
 int mixstack_new_fstat(int file, struct stat* out) { return static_cast<int>(::syscall(SYS_fstat, file, out)); }
+MIXSTACK_HIDDEN int mixstack_new_lstat(const char* path, struct stat* out) asm("lstat");
+int mixstack_new_lstat(const char* path, struct stat* out) {
+  return static_cast<int>(::syscall(SYS_newfstatat, AT_FDCWD, path, out, AT_SYMLINK_NOFOLLOW));
+}
 MIXSTACK_HIDDEN int mixstack_new_fstat64(int file, struct stat* out) asm("fstat64");
 int mixstack_new_fstat64(int file, struct stat* out) { return mixstack_new_fstat(file, out); }
 
