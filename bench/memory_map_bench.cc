@@ -1,5 +1,5 @@
-// LINK: mixstack_process_kernel mixstack_process_live mixstack_process_core mixstack_process_self
-// mixstack_process_debugger Reading and parsing the list of mappings, against reading its text alone.
+// LINK: mixstack_process_live mixstack_process_kernel
+// Reading and parsing the list of mappings, against reading its text alone.
 #include <sys/mman.h>
 #include <unistd.h>
 

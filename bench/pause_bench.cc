@@ -1,5 +1,5 @@
-// LINK: mixstack_process_kernel mixstack_process_live mixstack_process_core mixstack_process_self
-// mixstack_process_debugger How long a process stands still for one consistent capture of all its threads, seen from
+// LINK: mixstack_process_live
+// How long a process stands still for one consistent capture of all its threads, seen from
 // inside the process, against the bare system calls that any consistent stop needs. Both in turn in one run, so that a
 // busy neighbour hits both.
 //   pause_bench [rounds] [threads...]      default: 40 rounds, 2 10 100 500 threads

@@ -1,5 +1,5 @@
-// LINK: mixstack_session mixstack_process_kernel mixstack_process_live mixstack_process_core mixstack_process_self
-// mixstack_process_debugger CPU of the first and of later dumps of one Session, walk and names included, against a
+// LINK: mixstack_session
+// CPU of the first and of later dumps of one Session, walk and names included, against a
 // round of bare system calls that stops the same process and copies its stacks; and what the kernel's facts of each
 // thread (DumpOptions::facts) add.
 //   second_dump_bench [PID [ROUNDS]]     default: a .NET process of 100 sleeping threads, 100 rounds

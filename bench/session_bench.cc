@@ -1,5 +1,5 @@
-// LINK: mixstack_session mixstack_process_kernel mixstack_process_live mixstack_process_core mixstack_process_self
-// mixstack_process_debugger Walk and naming of a stopped .NET process of 256 different mixed stacks, without the stop:
+// LINK: mixstack_session mixstack_process_live
+// Walk and naming of a stopped .NET process of 256 different mixed stacks, without the stop:
 // ns per frame, cold (nothing read of the process yet) and warm (the same capture again), whole and for addresses
 // alone. Needs the debuggees (tests/debuggees/build).
 #include <algorithm>

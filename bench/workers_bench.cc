@@ -1,5 +1,5 @@
-// LINK: mixstack_session mixstack_process_kernel mixstack_process_live mixstack_process_core mixstack_process_self
-// mixstack_process_debugger Ten workers that walk captures of one .NET process at the same time, each on a thread of
+// LINK: mixstack_session mixstack_process_live
+// Ten workers that walk captures of one .NET process at the same time, each on a thread of
 // its own, against one that does the same work alone: walks per second, as a ratio. Needs the debuggees
 // (tests/debuggees/build).
 //   workers_bench [WORKERS]

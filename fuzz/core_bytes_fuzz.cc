@@ -1,5 +1,5 @@
-// LINK: mixstack_process_kernel mixstack_process_live mixstack_process_core mixstack_process_self
-// mixstack_process_debugger A compressed core: four decoders, frames and padding between them, the sparse file they are
+// LINK: mixstack_process_core
+// A compressed core: four decoders, frames and padding between them, the sparse file they are
 // unpacked to; read as a file and from a pipe, which must come to the same.
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-// LINK: mixstack_process_kernel mixstack_process_live mixstack_process_core mixstack_process_self
-// mixstack_process_debugger A core's headers, segments, regions, memory and capture, with no other file at hand.
+// LINK: mixstack_process_core
+// A core's headers, segments, regions, memory and capture, with no other file at hand.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// LINK: mixstack_process_kernel mixstack_process_live mixstack_process_core mixstack_process_self
-// mixstack_process_debugger The notes of a core and the memory map made of them. The first byte says which CPU they are
+// LINK: mixstack_process_core
+// The notes of a core and the memory map made of them. The first byte says which CPU they are
 // of.
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
-// LINK: mixstack_process_kernel mixstack_process_live mixstack_process_core mixstack_process_self
-// mixstack_process_debugger The dynamic linker's list in memory made of the input, mapped where the program headers are
+// LINK: mixstack_process_debugger
+// The dynamic linker's list in memory made of the input, mapped where the program headers are
 // said to be: every pointer of a small address leads somewhere into it again.
 #include <cstddef>
 #include <cstdint>

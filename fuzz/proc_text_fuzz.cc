@@ -1,5 +1,5 @@
-// LINK: mixstack_process_kernel mixstack_process_live mixstack_process_core mixstack_process_self
-// mixstack_process_debugger The kernel's texts about a process: names and paths in them are the target's own.
+// LINK: mixstack_process_live mixstack_process_kernel
+// The kernel's texts about a process: names and paths in them are the target's own.
 #include <cstdlib>
 #include <string_view>
 
