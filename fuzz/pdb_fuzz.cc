@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const auto layout : {images::PeLayout::flat, images::PeLayout::mapped}) {
     names::PdbLookup lookup;
     if (const auto image = images::PeImage::from_bytes(bytes, layout))
-      (void)names::find_pdb(*image, "", nullptr, nullptr, lookup);
+      (void)names::find_pdb(*image, {}, nullptr, nullptr, lookup);
   }
   return 0;
 }
