@@ -87,7 +87,7 @@ class Why(WhyCase):
             self.assertEqual((wait["kind"], wait["proof"], wait["type"], wait["detail"]),
                              ("child_process", "proved", child, "cat"))
             text = mixstack_dump.run("why", debuggee.pid)[1]
-            self.assertIn(f"waits for the end of a process, {child} (cat)\n", text)
+            self.assertIn(f"waits for the end of a process, {child} (cat)", text)
             self.assertIn("waits for the end of a process", mixstack_dump.run("dump", debuggee.pid)[1])
 
     def test_sockets_that_are_not_blocking(self):

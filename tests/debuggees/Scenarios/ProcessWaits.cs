@@ -46,7 +46,7 @@ namespace Scenarios
         private static void FileLockHeld()
         {
             int file = OpenFile(LockPath(), 0x42 | 0x80000, 0x180);
-            Process child = Child("flock", false, "--no-fork", LockPath(), "cat");
+            Process child = Child("flock", false, "--no-fork", LockPath(), "sleep", "600");
             Thread.Sleep(500);
             Scene.Actor("parent", () => { Scene.InPlace(); _ = LockFile(file, 2); });
             Thread.Sleep(300);
@@ -109,21 +109,6 @@ namespace Scenarios
                 });
             }
             Thread.Sleep(300);
-        }
-
-        // Sync over async by more requests than workers are born for: starved as long as it lasts.
-        [Scenario("pool_grows")]
-        private static void Grows()
-        {
-            Scene.Extra("requests", () =>
-            {
-                while (true)
-                {
-                    ThreadPool.QueueUserWorkItem(_ => AsyncWaits.OrderApi.GetOrder(AsyncWaits.Short).Wait());
-                    Thread.Sleep(20);
-                }
-            });
-            Thread.Sleep(3000);
         }
     }
 }
