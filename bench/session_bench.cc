@@ -76,7 +76,7 @@ int run(unsigned pid) {
   auto regions = (*target)->regions();
   if (!regions) return 1;
   const auto open = [&](const Region& r) { return (*target)->open_file(r); };
-  const auto facts = session::ProcessFacts::read({**target, open, nullptr}, *regions, nullptr);
+  const auto facts = session::ProcessGeneration::read({**target, open, nullptr}, *regions, nullptr);
   session::Worker worker(
       {**target, {}, std::make_shared<unwind::UnwindTables>(), {ManagedProvider::descriptor, {}, {}}}, facts);
   const auto runtimes = worker.runtimes();

@@ -32,7 +32,7 @@ struct Shared {
   Target& target;
   const std::vector<Region>& regions;
   std::shared_ptr<unwind::UnwindTables> tables;
-  std::shared_ptr<const session::ProcessFacts> facts;
+  std::shared_ptr<const session::ProcessGeneration> facts;
 };
 
 /// Walks all threads of a capture once, and from the begin on again and again. Answers frames.
@@ -70,7 +70,7 @@ int run(unsigned pid, std::size_t count) {
   auto regions = (*target)->regions();
   if (!regions) return 1;
   const auto open = [&](const Region& r) { return (*target)->open_file(r); };
-  auto facts = session::ProcessFacts::read({**target, open, nullptr}, *regions, nullptr);
+  auto facts = session::ProcessGeneration::read({**target, open, nullptr}, *regions, nullptr);
   const auto tables = std::make_shared<unwind::UnwindTables>();
   session::Worker first({**target, {}, tables, {ManagedProvider::descriptor, {}, {}}}, facts);
   CaptureRequest request;

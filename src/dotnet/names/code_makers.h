@@ -53,7 +53,7 @@ class CodeMakers {
   /// Made code: a class (F# closures, state machines), or else a method (lambdas of Visual Basic, lifted functions).
   struct Made {
     std::uint32_t type = 0, method = 0;
-    friend auto operator<=>(const Made&, const Made&) = default;
+    friend auto operator<=>(const Made&, const Made&) = default;  // NOLINT(modernize-use-nullptr): its 0
   };
   struct Climb;
   [[nodiscard]] Made made_at(std::uint32_t method) const;
