@@ -34,9 +34,9 @@ class RecordingMemory final : public MemoryReader {
 };
 
 /// A target whose reads are recorded.
-class CopyingTarget final : public Target {
+class RecordingTarget final : public Target {
  public:
-  CopyingTarget(std::unique_ptr<Target> inner, std::set<Address>& pages)
+  RecordingTarget(std::unique_ptr<Target> inner, std::set<Address>& pages)
       : inner_(std::move(inner)), memory_(inner_->memory(), pages), loaded_(inner_->loaded_memory(), pages) {}
   [[nodiscard]] const TargetInfo& info() const override { return inner_->info(); }
   [[nodiscard]] const MemoryReader& memory() const override { return memory_; }
@@ -129,7 +129,7 @@ class CoreAnatomist {
     files.use_own_files = false;
     auto target = process::open_core(std::move(*bytes), std::move(files));
     if (!target) return pages;
-    auto session = session::ProcessSession::open(std::make_unique<CopyingTarget>(std::move(*target), pages));
+    auto session = session::ProcessSession::open(std::make_unique<RecordingTarget>(std::move(*target), pages));
     if (session) (void)(*session)->dump(dump);
     return pages;
   }
