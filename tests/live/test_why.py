@@ -87,7 +87,7 @@ class Why(WhyCase):
             self.assertEqual((wait["kind"], wait["proof"], wait["type"], wait["detail"]),
                              ("child_process", "proved", child, "cat"))
             text = mixstack_dump.run("why", debuggee.pid)[1]
-            self.assertIn(f"waits for the end of a process, {child} (cat)", text)
+            self.assertIn(f"waits for the end of a process, {child} (cat); process {child} waits to read what this process writes\n", text)
             self.assertIn("waits for the end of a process", mixstack_dump.run("dump", debuggee.pid)[1])
 
     def test_sockets_that_are_not_blocking(self):
@@ -310,7 +310,7 @@ class Why(WhyCase):
                 self.assertTrue(chain["gives_up"], chain)
                 text = mixstack_dump.run("why", debuggee.pid)[1]
                 self.assertTrue(text.startswith("POSSIBLE DEADLOCK: 2 threads"), text)
-                self.assertIn(", gives up some time\n", text)
+                self.assertIn(", may time out\n", text)
 
     def test_any_of_several_is_no_deadlock(self):
         with processes.scenario("when_any_of_locked") as debuggee:

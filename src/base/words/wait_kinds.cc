@@ -8,7 +8,8 @@ namespace {
 using Kind = WaitKind;
 using Role = OwnerRole;
 
-// To add a kind: a name in WaitKind, a row here, its name in the schemas and in docs/why.md, and code that reports it.
+// To add a kind: a name in WaitKind, a row here, its name in the schemas and in docs/inside/why.md, and code that
+// reports it.
 constexpr WaitKindFacts kKinds[] = {
     {.kind = Kind::monitor, .name = "monitor", .phrase = "the monitor of"},
     {.kind = Kind::monitor_wait, .name = "monitor_wait", .phrase = "a pulse of"},

@@ -17,7 +17,7 @@ enum class OwnerRole : std::uint8_t {
 
 struct WaitKindFacts {
   WaitKind kind;
-  std::string_view name;    ///< in JSON; a test compares the schemas and docs/why.md with these
+  std::string_view name;    ///< in JSON; a test compares both schemas with these
   std::string_view phrase;  ///< "waits for ...", before the type of an object; may end with a comma
   OwnerRole role = OwnerRole::holder;
   bool is_of_tasks = false;       ///< for the end of tasks

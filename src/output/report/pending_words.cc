@@ -149,14 +149,14 @@ std::string chain_words(const ProcessDump& dump, const AsyncChain& chain) {
   if (chain.steps.empty() && is_source) {
     std::string end = end_words(dump, chain);
     constexpr std::string_view kAwaits = "awaits ";
-    return end.substr(end.starts_with(kAwaits) ? kAwaits.size() : 0) + (chain.gives_up ? ", gives up some time" : "");
+    return end.substr(end.starts_with(kAwaits) ? kAwaits.size() : 0) + (chain.gives_up ? ", may time out" : "");
   }
   if (chain.steps.empty() && chain.end != AsyncEnd::work) return {};
   std::string text;
   for (std::size_t i = 0; i < std::min(chain.steps.size(), kMostMethods); i++)
     text += (i == 0 ? "" : " > ") + escape_for_terminal(short_method(chain.steps[i].method));
   if (chain.steps.size() > kMostMethods) text += fmt::format(" > {} more", chain.steps.size() - kMostMethods);
-  const std::string_view gives_up = chain.gives_up ? ", gives up some time" : "";
+  const std::string_view gives_up = chain.gives_up ? ", may time out" : "";
   if (chain.steps.empty())
     return escape_for_terminal(short_method(chain.work)) + on_thread(dump, chain) + std::string(gives_up);
   if (chain.is_cut) return text + " > ...";

@@ -137,7 +137,7 @@ std::string wait_words(const ProcessDump& dump, const ThreadDump& thread) {
   text += wait.owner_has_ended ? ", whose owner has ended" : owner_words(dump, wait);
   if (wait.others.size() > 1) text += fmt::format(", {} in all", wait.others.size() + wait.more_others);
   if (wait.timeout) text += fmt::format(", at most {} ms", wait.timeout->count());
-  if (wait.gives_up) text += ", gives up some time";
+  if (wait.gives_up) text += ", may time out";
   return text + process_words(dump, wait);
 }
 

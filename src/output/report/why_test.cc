@@ -197,7 +197,7 @@ TEST(WaitWords, AWaitThatGivesUp) {
   dump.threads[0].wait->object.type.clear();
   dump.threads[0].wait->is_reading = dump.threads[0].wait->gives_up = true;
   EXPECT_EQ(wait_words(dump, dump.threads[0]),
-            "waits for a native read-write lock 0x1000 to read, held by 2 \"t\\x1bwo\", gives up some time");
+            "waits for a native read-write lock 0x1000 to read, held by 2 \"t\\x1bwo\", may time out");
 }
 
 TEST(Why, ThreadsThatDidNotStopWithTheOthersAreCounted) {
