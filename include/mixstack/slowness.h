@@ -1,0 +1,46 @@
+// Causes that make a process slow, as data: concluded by `mixstack why` from counters at two looks, samples and waits. A cause
+// has a number, a place in the program and a price; where one of them is not known, the cause says so.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mixstack {
+
+enum class SlowKind : std::uint8_t {
+  throttled,    ///< a CPU quota stops it
+  crowded,      ///< its threads are ready, and other processes have the processors
+  contended,    ///< threads wait for one lock most of the time
+  collections,  ///< garbage collections
+  memory,       ///< it grows, managed or native
+  exceptions,   ///< thrown and caught at once
+  writes,       ///< many writes of few bytes
+  disk,         ///< threads wait for the disk: fsync and its kin
+  children,     ///< programs that it starts
+  compiling,    ///< the runtime compiles methods
+  page_faults,  ///< the kernel gives it memory
+};
+inline constexpr std::size_t kSlowKinds = 11;
+
+/// A number of a cause, by a stable name: {"per_second", 20211.0}. docs/automation.md lists them by kind.
+using SlowFact = std::pair<std::string, double>;
+
+struct SlowCause {
+  SlowKind kind = SlowKind::crowded;
+  bool is_certain = false;       ///< proved by counters or by one look; otherwise likely
+  bool ends_itself = true;       ///< false: it stays until somebody acts
+  double share = 0;              ///< of the time or of the processors it costs, 0 to 1: dearest first by this
+  std::string what{};            ///< after the word: "20,211/s, caught at once: System.FormatException"
+  std::string place{};           ///< "Shop.Parse(string) at Parse.cs:31"; empty: not known
+  std::string place_of{};        ///< what happens there: "thrown", "allocated", "started", "first used"; empty: it runs there
+  std::uint64_t place_samples = 0, samples = 0;  ///< of `samples` of this kind, those at `place`
+  std::vector<SlowFact> facts{};
+  std::vector<std::string> more{};  ///< lines below: other places, threads, files
+  std::string next{};               ///< a command of ours that tells more; PID is filled in
+  std::string change{};             ///< the usual change in the program
+};
+
+}  // namespace mixstack
