@@ -161,6 +161,13 @@ def busy():
     return output / "Busy"
 
 
+def slow():
+    """A program with one performance fault, or with none."""
+    output = DEBUGGEES / "Slow"
+    dotnet(REPOSITORY / "tests" / "debuggees" / "Slow", output, *ON_RUNTIME)
+    return output / "Slow"
+
+
 def linker():
     """What links a program that .NET compiled ahead of time."""
     return "clang" if shutil.which("clang") else "gcc"
@@ -299,7 +306,7 @@ def for_musl(build=BUILD / "musl-programs"):
 def others():
     """Programs of single tests, which build them when they want them: all of them, before tests have to wait for each
     other. What cannot be built here, its test says."""
-    builds = [(build, ()) for build in (starved, busy, runtime_async, native_aot, composite, single_file, scenarios_in_two_parts)]
+    builds = [(build, ()) for build in (starved, busy, slow, runtime_async, native_aot, composite, single_file, scenarios_in_two_parts)]
     builds += [(scenarios_built, ("debug",)), *((heaps, (kind,)) for kind in ("release", "debug"))]
     builds += [(values, (kind,)) for kind in ("release", "debug", "ready-to-run")]
     builds += [(language, (name,)) for name in ("VisualBasic", "FSharp", "Extensions")]
