@@ -78,6 +78,7 @@ struct KernelCounters {
   std::optional<std::uint64_t> memory_limit, memory_used;                 ///< the tightest limit of its cgroups, bytes
   std::uint32_t processors = 0;                                           ///< that it may run on
   std::optional<std::chrono::nanoseconds> machine_busy;                   ///< all processors, all processes (stat)
+  std::optional<std::chrono::nanoseconds> busy_there;  ///< the same, of the processors that it may run on
 };
 
 /// One look. Two of them give rates.
