@@ -1,5 +1,5 @@
-// Causes that make a process slow, as data: concluded by `mixstack why` from counters at two looks, samples and waits. A cause
-// has a number, a place in the program and a price; where one of them is not known, the cause says so.
+// Causes that make a process slow, as data: concluded by `mixstack why` from counters at two looks, samples and waits.
+// A cause has a number, a place in the program and a price; where one of them is not known, the cause says so.
 #pragma once
 
 #include <cstddef>
@@ -30,12 +30,12 @@ using SlowFact = std::pair<std::string, double>;
 
 struct SlowCause {
   SlowKind kind = SlowKind::crowded;
-  bool is_certain = false;       ///< proved by counters or by one look; otherwise likely
-  bool ends_itself = true;       ///< false: it stays until somebody acts
-  double share = 0;              ///< of the time or of the processors it costs, 0 to 1: dearest first by this
-  std::string what{};            ///< after the word: "20,211/s, caught at once: System.FormatException"
-  std::string place{};           ///< "Shop.Parse(string) at Parse.cs:31"; empty: not known
-  std::string place_of{};        ///< what happens there: "thrown", "allocated", "started", "first used"; empty: it runs there
+  bool is_certain = false;  ///< proved by counters or by one look; otherwise likely
+  bool ends_itself = true;  ///< false: it stays until somebody acts
+  double share = 0;         ///< of the time or of the processors it costs, 0 to 1: dearest first by this
+  std::string what{};       ///< after the word: "20,211/s, caught at once: System.FormatException"
+  std::string place{};      ///< "Shop.Parse(string) at Parse.cs:31"; empty: not known
+  std::string place_of{};  ///< what happens there: "thrown", "allocated", "started", "first used"; empty: it runs there
   std::uint64_t place_samples = 0, samples = 0;  ///< of `samples` of this kind, those at `place`
   std::vector<SlowFact> facts{};
   std::vector<std::string> more{};  ///< lines below: other places, threads, files

@@ -27,7 +27,7 @@ enum class DiskCall : std::uint8_t {
 struct WaitedCall {
   DiskCall call = DiskCall::none;
   std::int64_t number = -1;
-  std::string file{};  ///< its path; empty: not known
+  std::string file{};      ///< its path; empty: not known
   std::uint64_t seen = 0;  ///< threads, all looks together
   friend bool operator==(const WaitedCall&, const WaitedCall&) = default;
 };

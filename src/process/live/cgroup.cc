@@ -100,7 +100,7 @@ std::optional<std::uint64_t> leading_number(std::string_view text) {
 }
 
 std::optional<CgroupPlace> cgroup_place(std::string_view cgroups, std::string_view mountinfo,
-                                         std::string_view controller) {
+                                        std::string_view controller) {
   const auto path = path_of(cgroups, controller);
   if (!path || path->first.empty() || path->first.front() != '/' || path->first.find("/..") != std::string::npos)
     return std::nullopt;

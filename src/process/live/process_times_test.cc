@@ -10,10 +10,10 @@ namespace mixstack::process {
 namespace {
 
 TEST(ProcessTimes, AreAddedByName) {
-  const std::vector<ProcessTime> before{{1, 5, 100, "init"}, {7, 50, 10, "backup"}, {8, 50, 10, "backup"},
-                                        {9, 60, 500, "app"}};
-  const std::vector<ProcessTime> after{{1, 5, 100, "init"}, {7, 50, 40, "backup"}, {8, 90, 30, "backup"},
-                                       {9, 60, 900, "app"}, {11, 99, 5, "sh"}};
+  const std::vector<ProcessTime> before{
+      {1, 5, 100, "init"}, {7, 50, 10, "backup"}, {8, 50, 10, "backup"}, {9, 60, 500, "app"}};
+  const std::vector<ProcessTime> after{
+      {1, 5, 100, "init"}, {7, 50, 40, "backup"}, {8, 90, 30, "backup"}, {9, 60, 900, "app"}, {11, 99, 5, "sh"}};
   const auto used = used_between(before, after, {9});
   ASSERT_EQ(used.size(), 2u);
   const double tick = 1e9 / static_cast<double>(::sysconf(_SC_CLK_TCK));
