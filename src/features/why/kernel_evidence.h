@@ -7,27 +7,22 @@
 #include <string>
 #include <vector>
 
+#include "mixstack/registers.h"
 #include "process/live/call_looks.h"
 #include "process/live/cpu_quota.h"
 #include "process/live/process_times.h"
+#include "process/perf/exec_watch.h"
 
 namespace mixstack::why {
 
-/// A program that the process, or a child of it, started.
-struct StartedProgram {
-  std::string path{};  ///< of the file that was executed, or its name alone; as the kernel has it
-  std::uint64_t count = 0;
-  friend bool operator==(const StartedProgram&, const StartedProgram&) = default;
-};
-
 /// Programs started while they were watched.
 struct Starts {
-  std::chrono::nanoseconds time{0};  ///< for so long
-  std::uint64_t children = 0;        ///< processes that threads of ours made
-  std::vector<StartedProgram> programs{};  ///< most starts first, at most 16
+  std::chrono::nanoseconds time{0};              ///< for so long
+  std::uint64_t children = 0;                    ///< processes that threads of ours made
+  std::vector<perf::StartedProgram> programs{};  ///< by them and their children, most starts first
 };
 
-/// A file that the process has open for writing and that changed meanwhile.
+/// A regular file that the process has open and that changed meanwhile.
 struct ChangedFile {
   std::string path{};
   std::uint64_t grown = 0;  ///< bytes; 0: it was written over
@@ -41,10 +36,10 @@ struct MemoryMoment {
 };
 
 struct KernelEvidence {
+  Arch arch = Arch::unknown;  ///< of the process: numbers of its system calls
   std::chrono::nanoseconds time{0};
   std::optional<std::chrono::nanoseconds> uptime{};  ///< of the process, at the end
   std::optional<process::QuotaUse> quota{};          ///< of the cgroup that throttled it most
-  std::chrono::nanoseconds throttled{0};             ///< by that one, all processors together
   std::vector<process::NamedTime> others{};          ///< other processes that ran, most time first, ours left out
   std::chrono::nanoseconds own{0};                   ///< processor time of mixstack itself
   process::CallTally calls{};

@@ -18,15 +18,16 @@ enum class DiskCall : std::uint8_t {
   truncate,  ///< and fallocate
   read,      ///< of a file: its pages are not in memory
   write,     ///< of a file: no room for dirty pages, or another thread writes it
+  page_in,   ///< no call: it touched memory that is in a file or swapped out
 };
-/// By the number of a call of this machine's kernel. Reads and writes are calls of a disk for regular files only.
+/// By the number of a call of this machine's kernel. Reads and writes wait for a disk if the file is a regular one.
 [[nodiscard]] DiskCall disk_call_of(std::int64_t number);
 
 /// Threads found waiting in one kind of call for one file.
 struct WaitedCall {
   DiskCall call = DiskCall::none;
   std::int64_t number = -1;
-  std::string file{};  ///< its path; empty: not known
+  std::string file{};      ///< its path; empty: not known
   std::uint64_t seen = 0;  ///< threads, all looks together
   friend bool operator==(const WaitedCall&, const WaitedCall&) = default;
 };
@@ -47,22 +48,31 @@ struct CallTally {
 class CallLooks {
  public:
   explicit CallLooks(const ProcDir& proc) : proc_(proc) {}
-  /// Some 5 us a thread; at most 4096 threads. False: the process has gone, or does not let us see its calls.
-  bool look();
+  /// Some 5 us a thread; at most 4096 threads. False: the process has gone, or we may not see its calls.
+  [[nodiscard]] bool look();
   [[nodiscard]] CallTally tally() const;
 
  private:
+  struct Waiting {
+    DiskCall call = DiskCall::none;
+    std::int64_t number = -1;
+    std::string file;
+  };
+  [[nodiscard]] Waiting waiting_in(ThreadId tid, std::string_view syscall);
+  /// The path of a descriptor, and whether it is a regular file. Looked up once a look: descriptors are used again.
   struct File {
     bool is_regular = false;
     std::string path;
   };
-  [[nodiscard]] const File& file_of(std::int32_t fd);
+  [[nodiscard]] const File& file_of(std::uint64_t fd);
+
+  static constexpr std::size_t kMostCalls = 64, kMostThreads = 4096;
 
   const ProcDir& proc_;
   std::uint64_t looks_ = 0;
-  std::map<std::pair<std::int64_t, std::string>, std::uint64_t> calls_;
+  std::map<std::pair<std::int64_t, std::string>, WaitedCall> calls_;  ///< by number and file
   std::map<ThreadId, std::uint64_t> threads_;
-  std::map<std::int32_t, File> files_;  ///< of this look: descriptors are used again
+  std::map<std::uint64_t, File> files_;  ///< of this look
 };
 
 }  // namespace mixstack::process
