@@ -46,7 +46,10 @@ void write_answer(report::Writer& writer, const WhyArguments& arguments, const E
   const ProcessDump& dump = answer.dump;
   const report::WhyExtras extras{.busy = answer.busy ? &*answer.busy : nullptr,
                                  .unmoved = unmoved ? &*unmoved : nullptr,
-                                 .contended = answer.contended};
+                                 .contended = answer.contended,
+                                 .causes = answer.causes,
+                                 .health = answer.health ? &*answer.health : nullptr,
+                                 .is_whole = answer.is_whole()};
   if (arguments.json) {
     report::write_why_json(writer, dump, answer.verdicts, extras);
   } else if (arguments.dot) {
@@ -110,7 +113,8 @@ ExitCode answer(const WhyArguments& arguments, const Environment& environment, A
   if (asked.before) unmoved = mixstack::unmoved(*asked.before, *now);
   if (const ExitCode code = write_out(arguments, environment, *now, unmoved); code != ExitCode::ok) return code;
   asked.before = std::move(*now);
-  if (!asked.before->verdicts.empty()) return ExitCode::stuck;
+  if (asked.before->is_stuck()) return ExitCode::stuck;
+  if (!asked.before->verdicts.empty()) return ExitCode::may_end;
   return asked.before->is_whole() ? ExitCode::ok : ExitCode::partial;
 }
 
@@ -135,7 +139,10 @@ ExitCode run_why(const WhyArguments& arguments, const Environment& environment) 
   if (!opened) return opened.error();
   const auto asked = std::make_shared<Asked>(Asked{Why(std::move(opened->session)), std::move(opened->complain)});
   ExitCode code = answer(of, environment, *asked);
-  while (of.watch.count() != 0 && (code == ExitCode::ok || code == ExitCode::stuck || code == ExitCode::partial)) {
+  const auto is_answer = [](ExitCode c) {
+    return c == ExitCode::ok || c == ExitCode::stuck || c == ExitCode::may_end || c == ExitCode::partial;
+  };
+  while (of.watch.count() != 0 && is_answer(code)) {
     std::this_thread::sleep_for(of.watch);
     if (of.out.empty() || of.out == "-") FdOutput(environment.out).write("\n");
     code = answer(of, environment, *asked);
