@@ -58,7 +58,7 @@ class Healthy(Plants):
         self.assert_idle(kernel)
 
     def test_a_service(self):
-        truth, kernel = self.check("healthy_service", served=100, exceptions=0.5)
+        truth, kernel = self.check("healthy_service", served=50, exceptions=0.5)
         self.assertLess(kernel["ran_ms"], 800, (truth, kernel))
 
     def test_batches(self):

@@ -155,6 +155,28 @@ internal static class Ledger
     }
 }
 
+/// <summary>What has grown for a while: it grows fast until full collections have found nothing to free.</summary>
+internal static class Growth
+{
+    private const int Enough = 2;
+
+    public static void Rest(int milliseconds)
+    {
+        if (GC.CollectionCount(2) >= Enough)
+        {
+            Thread.Sleep(milliseconds);
+        }
+    }
+
+    public static void Await()
+    {
+        for (int i = 0; i < 200 && GC.CollectionCount(2) < Enough; i++)
+        {
+            Thread.Sleep(50);
+        }
+    }
+}
+
 /// <summary>A table that only grows.</summary>
 internal static class Sessions
 {
@@ -166,18 +188,24 @@ internal static class Sessions
 
     private static readonly Dictionary<int, Session> s_open = [];
 
-    public static void Start() => Stage.Thread("opener", () =>
+    public static void Start()
+    {
+        Stage.Thread("opener", OpenAll);
+        Growth.Await();
+    }
+
+    private static void OpenAll()
     {
         for (int number = 0; number < 1_000_000; number++)
         {
             Open(number);
             if (number % 120 == 0)
             {
-                Thread.Sleep(8);
+                Growth.Rest(8);
             }
         }
         Thread.Sleep(Timeout.Infinite);
-    });
+    }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void Open(int number)
@@ -193,18 +221,24 @@ internal static class Trips
     private static readonly CancellationTokenSource s_shutdown = new();
     private static long s_ended;
 
-    public static void Start() => Stage.Thread("dispatcher", () =>
+    public static void Start()
+    {
+        Stage.Thread("dispatcher", BeginAll);
+        Growth.Await();
+    }
+
+    private static void BeginAll()
     {
         for (int number = 0; number < 250_000; number++)
         {
             Begin(s_shutdown.Token);
             if (number % 30 == 0)
             {
-                Thread.Sleep(10);
+                Growth.Rest(10);
             }
         }
         Thread.Sleep(Timeout.Infinite);
-    });
+    }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void Begin(CancellationToken token)
