@@ -13,6 +13,14 @@ internal static unsafe class Program
 
     private static void Main()
     {
+        if (Environment.GetCommandLineArgs() is [_, "slow"])
+        {
+            SlowDesk.Open();
+            Thread.Sleep(1000);
+            Console.WriteLine($"READY {Environment.ProcessId}");
+            Console.In.ReadToEnd();
+            return;
+        }
         // managed > native (C++ templates, std::sort) > managed > native (SetLastError stub) > managed > native
         Start("quoting", () => new Desk<string>("Zürich").Quote(20));
         // in a catch block, with the throwing frames still on the stack

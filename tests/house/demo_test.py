@@ -70,6 +70,13 @@ class Demo(unittest.TestCase):
         self.assertTrue(any(re.match(r"\$ mixstack dump \d+ .*--merge", line) for line in lines), lines)
         self.assertIn("OrderDesk.Warehouse.Ship(string)", "\n".join(lines))
 
+    def test_says_what_makes_it_slow(self):
+        status, lines, errors = demo("slow")
+        self.assertEqual((status, errors), (0, ""))
+        told = "\n".join(lines)
+        for word, place in (("EXCEPTIONS", "Quantity"), ("CONTENDED", "Book"), ("FORCED COLLECTIONS", "Tidy")):
+            self.assertRegex(told, rf"(?m)^{word}: .*OrderDesk\.SlowDesk\.{place}\(")
+
     def test_says_what_failed(self):
         status, lines, errors = demo(MIXSTACK=shutil.which("false"))
         self.assertEqual(status, 1, lines)

@@ -19,7 +19,11 @@ RECORDED = "recorded" if debuggee_build.RUNTIME else "proved"
 
 class WhyCase(LiveCase):
     def why(self, pid, *options):
-        status, out, error, _ = mixstack_dump.run("why", pid, "--json", *options)
+        for _ in range(3):
+            status, out, error, _ = mixstack_dump.run("why", pid, "--json", *options)
+            # On a busy machine a thread may not stop with the others, and then nothing is said of its wait.
+            if status != NOT_KNOWN:
+                break
         self.assertIn(status, (STUCK, FINE, MAY_END), error)
         answer = json.loads(out)
         jsonschema.validate(answer, SCHEMA)
