@@ -23,6 +23,7 @@ struct WhyExtras {
   std::span<const Contention> contended{};  ///< where there is no verdict
   std::span<const SlowCause> causes{};      ///< of slowness, dearest first
   const Health* health = nullptr;           ///< by counters
+  std::span<const std::string> changes{};   ///< with --watch: what changed in its numbers
   bool is_whole = false;                    ///< all threads were seen, and what each of them waits for is known
 };
 

@@ -244,6 +244,7 @@ void write_extras(JsonObject& json, const ProcessDump& dump, const WhyExtras& ex
   json.text("unmoved", extras.unmoved == nullptr ? std::string() : collect([&](Writer& text) {
               Painter painter(text, false);
               write_unmoved_text(painter, dump, *extras.unmoved);
+              for (const std::string& change : extras.changes) text << "Changed: " << change << '\n';
             }));
 }
 

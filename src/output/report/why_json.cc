@@ -115,6 +115,7 @@ void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdic
   } else {
     json.null("unmoved");
   }
+  json_array(json.key("changes"), extras.changes, "", [&](const std::string& line) { out << json_string(line); });
   json.close();
   out << '\n';
 }

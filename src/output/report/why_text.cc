@@ -390,6 +390,7 @@ void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Ver
   if (std::none_of(extras.causes.begin(), extras.causes.end(), is_contended))
     write_contended(out, dump, extras.contended);
   if (extras.unmoved != nullptr) write_unmoved_text(out, dump, *extras.unmoved);
+  for (const std::string& change : extras.changes) out.plain() << "Changed: " << change << '\n';
   write_suspensions(out, dump, verdicts);
   write_waits(out, dump);
   write_pending_text(out, dump);
