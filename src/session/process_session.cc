@@ -21,6 +21,7 @@
 #include "engine/symbols/symbolizer.h"
 #include "process/kernel/memory_map.h"
 #include "process/live/live_target.h"
+#include "process/peers/other_ends.h"
 #include "process/self/self_target.h"
 #include "session/async_callers.h"
 #include "session/async_work.h"
@@ -36,7 +37,6 @@
 #include "session/launch.h"
 #include "session/missing_files.h"
 #include "session/native_aot.h"
-#include "session/other_ends.h"
 #include "session/symbol_status.h"
 #include "session/unloaded_code.h"
 #include "session/waits.h"
@@ -240,7 +240,7 @@ struct ProcessSession::DumpInProgress {
   GeneratedNames generated{worker.generated(), *capture.regions};
   ProcessDump dump{};
   ThreadAsyncCallers callers{};
-  std::optional<OtherEnds> ends{};
+  std::optional<peers::OtherEnds> ends{};
   std::future<FactsByThread> facts{};
   base::Beside beside{};  ///< last: its work refers to the others
 };
@@ -250,8 +250,8 @@ ProcessSession::ProcessSession(std::unique_ptr<Target> target)
       generated_(std::make_shared<GeneratedCode>(*target_)),
       line_tables_(line_tables(SymbolOptions{}.lines)) {}
 
-Result<std::unique_ptr<Session>> ProcessSession::open(std::unique_ptr<Target> target, SharedFinder finder,
-                                                      NativeLines lines) {
+Result<std::unique_ptr<ProcessSession>> ProcessSession::open(std::unique_ptr<Target> target, SharedFinder finder,
+                                                             NativeLines lines) {
   std::unique_ptr<ProcessSession> session(new ProcessSession(std::move(target)));
   session->line_tables_ = line_tables(lines);
   if (finder) session->use(std::move(finder));

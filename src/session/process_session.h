@@ -22,9 +22,9 @@ namespace mixstack::session {
 class ProcessSession final : public Session {
  public:
   /// `finder` may be null: no symbols from elsewhere.
-  [[nodiscard]] static Result<std::unique_ptr<Session>> open(std::unique_ptr<Target> target,
-                                                             SharedFinder finder = nullptr,
-                                                             NativeLines lines = NativeLines::at_hand);
+  [[nodiscard]] static Result<std::unique_ptr<ProcessSession>> open(std::unique_ptr<Target> target,
+                                                                    SharedFinder finder = nullptr,
+                                                                    NativeLines lines = NativeLines::at_hand);
 
   [[nodiscard]] Target& target() override { return *target_; }
   [[nodiscard]] Result<ProcessDump> dump(const DumpOptions& options) override;

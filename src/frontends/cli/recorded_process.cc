@@ -8,12 +8,12 @@
 #include <fstream>
 #include <sstream>
 
+#include "features/machine/running_programs.h"
 #include "frontends/cli/dump_command.h"
 #include "frontends/cli/fd_output.h"
 #include "frontends/cli/refusal_facts.h"
 #include "output/report/errors.h"
 #include "output/report/escape.h"
-#include "session/running_programs.h"
 
 namespace mixstack::cli {
 
@@ -65,8 +65,8 @@ bool is_thread(std::uint32_t pid) {
 
 std::vector<std::uint32_t> pids_called(const std::string& name) {
   std::vector<std::uint32_t> pids;
-  const auto all = session::running_programs(std::chrono::milliseconds(0));
-  for (const session::RunningProgram& program : all ? all->programs : std::vector<session::RunningProgram>())
+  const auto all = machine::running_programs(std::chrono::milliseconds(0));
+  for (const machine::RunningProgram& program : all ? all->programs : std::vector<machine::RunningProgram>())
     if (program.is_called(name)) pids.push_back(program.pid);
   return pids;
 }

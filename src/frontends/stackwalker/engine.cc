@@ -52,8 +52,7 @@ const Registers* registers_of(const Trace& trace, const Frame& frame) {
 Result<std::shared_ptr<Engine>> Engine::open(std::unique_ptr<Target> target) {
   auto session = session::ProcessSession::open(std::move(target), nullptr, NativeLines::none);
   if (!session) return fail(session.error());
-  auto* own = static_cast<session::ProcessSession*>(session->release());
-  std::shared_ptr<Engine> engine(new Engine(std::unique_ptr<session::ProcessSession>(own)));
+  std::shared_ptr<Engine> engine(new Engine(std::move(*session)));
   auto regions = engine->target().regions();
   if (!regions) return fail(regions.error());
   engine->mappings_ = file_mappings(*regions);

@@ -1,10 +1,10 @@
-#include "session/debian_packages.h"
+#include "engine/symbol_files/debian_packages.h"
 
 #include <gtest/gtest.h>
 
 #include "engine/images/file_bytes.h"
 
-namespace mixstack::session {
+namespace mixstack::symbol_files {
 namespace {
 
 constexpr std::string_view kStatus = R"(Package: libc6
@@ -65,4 +65,4 @@ TEST(DebianPackages, WhereTheirSymbolsAre) {
 }
 
 }  // namespace
-}  // namespace mixstack::session
+}  // namespace mixstack::symbol_files

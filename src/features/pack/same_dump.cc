@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "session/packing.h"
+#include "features/pack/packing.h"
 
-namespace mixstack::session {
+namespace mixstack::packing {
 namespace {
 
 void add_symbol(std::string& out, const ProcessDump& dump, std::uint32_t symbol) {
@@ -58,4 +58,4 @@ std::vector<ThreadId> different_threads(const ProcessDump& a, const ProcessDump&
   return different;
 }
 
-}  // namespace mixstack::session
+}  // namespace mixstack::packing

@@ -9,7 +9,7 @@
 
 #include "engine/images/debug_file.h"
 
-namespace mixstack::session {
+namespace mixstack::symbol_files {
 
 struct DebianPackage {
   std::string name, version;
@@ -28,4 +28,4 @@ struct DebianPackage {
 /// The package with the debug files of a package: "libc6-dbg", "curl-dbgsym".
 [[nodiscard]] std::string debug_package_of(const std::string& package);
 
-}  // namespace mixstack::session
+}  // namespace mixstack::symbol_files

@@ -1,10 +1,10 @@
-#include "session/file_locks.h"
+#include "process/peers/file_locks.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
-namespace mixstack::session {
+namespace mixstack::peers {
 namespace {
 
 constexpr std::string_view kTable =
@@ -39,4 +39,4 @@ TEST(FileLocks, CallsThatWaitForOne) {
 }
 
 }  // namespace
-}  // namespace mixstack::session
+}  // namespace mixstack::peers

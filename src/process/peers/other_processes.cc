@@ -7,46 +7,33 @@
 // strongest such answer wins; where the thread that holds the lock is known, only that thread counts. Each process (and
 // thread) is looked at once, in the order of the target's threads.
 // Bounds: kMostProcesses; kMostThreads of each; kMostDescriptors of the target; files to kMostText or kMostMaps bytes.
-#include "session/other_processes.h"
+#include "process/peers/other_processes.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/system/number.h"
+#include "base/system/small_file.h"
+#include "process/live/proc_files.h"
 #include "process/live/thread_facts.h"
-#include "session/file_locks.h"
-#include "session/proc_files.h"
-#include "session/shared_locks.h"
-#include "session/unix_peer.h"
+#include "process/peers/file_locks.h"
+#include "process/peers/shared_locks.h"
+#include "process/peers/unix_peer.h"
 
-namespace mixstack::session {
+namespace mixstack::peers {
 namespace {
 
 using Back = OtherProcess::WaitsForUs;
 
 constexpr std::size_t kMostProcesses = 8, kMostThreads = 64, kMostDescriptors = 4096;
 constexpr std::size_t kMostText = 4096, kMostMaps = 4u << 20;
-
-/// Calls `use(name)` for each entry of a folder that is a number, until it answers false.
-template <class Use>
-void each_number(const std::string& folder, std::size_t most, Use use) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir(folder.c_str()), ::closedir);
-  for (std::size_t seen = 0; all && seen < most;) {
-    const dirent* entry = ::readdir(all.get());
-    if (entry == nullptr) return;
-    if (!number<std::uint32_t>(entry->d_name)) continue;
-    seen++;
-    if (!use(std::string(entry->d_name))) return;
-  }
-}
 
 bool reads(std::int64_t call) {
   return call == SYS_read || call == SYS_readv || call == SYS_recvfrom || call == SYS_recvmsg;
@@ -76,7 +63,7 @@ class Ours {
         regions_(regions),
         memory_(memory),
         folder_(fmt::format("/proc/{}", dump.target.pid)),
-        pid_space_(link_at(folder_ + "/ns/pid")) {}
+        pid_space_(base::link_at(folder_ + "/ns/pid")) {}
 
   /// The wait of a thread of a process, as far as it is about us.
   [[nodiscard]] Answer about(std::uint32_t pid, const Stranger& thread) {
@@ -95,7 +82,7 @@ class Ours {
 
   [[nodiscard]] Answer child(std::uint32_t pid, std::int64_t call, const Arguments& arguments) const {
     // The ids in the call are of the caller's pid namespace.
-    if (pid_space_.empty() || link_at(fmt::format("/proc/{}/ns/pid", pid)) != pid_space_) return {};
+    if (pid_space_.empty() || base::link_at(fmt::format("/proc/{}/ns/pid", pid)) != pid_space_) return {};
     constexpr std::uint64_t kOne = 1;  // P_PID of waitid
     const bool is_waitid = call == SYS_waitid;
     const auto wanted = static_cast<std::int32_t>(is_waitid && arguments[0] != kOne ? ~std::uint64_t{0}
@@ -104,7 +91,7 @@ class Ours {
     if (wanted == static_cast<std::int32_t>(dump_.target.pid)) return {Back::may, "waits for the end of this process"};
     if (wanted > 0)
       return {Back::no, fmt::format("waits for the end of process {} \"{}\"", wanted,
-                                    comm_of(static_cast<std::uint32_t>(wanted)))};
+                                    process::comm_of(static_cast<std::uint32_t>(wanted)))};
     return {Back::no, "waits for the end of a child of its own"};
   }
 
@@ -118,7 +105,7 @@ class Ours {
 
   /// Looks up the futex word that it waits at in the target's mapping of the same file.
   [[nodiscard]] Answer shared_lock(std::uint32_t pid, Address word) const {
-    const std::string maps = file_at(fmt::format("/proc/{}/maps", pid), kMostMaps);
+    const std::string maps = base::text_at(fmt::format("/proc/{}/maps", pid), kMostMaps);
     for (std::size_t at = 0; at < maps.size();) {
       const std::size_t end = std::min(maps.find('\n', at), maps.size());
       if (const auto place = place_in(std::string_view(maps).substr(at, end - at), word)) return mutex_at(*place);
@@ -136,17 +123,17 @@ class Ours {
   [[nodiscard]] static std::optional<Place> place_in(std::string_view line, Address word) {
     const std::size_t dash = line.find('-'), blank = line.find(' ');
     if (dash == std::string_view::npos || blank == std::string_view::npos || blank < dash) return std::nullopt;
-    const auto begin = number<std::uint64_t>(line.substr(0, dash), 16);
-    const auto end = number<std::uint64_t>(line.substr(dash + 1, blank - dash - 1), 16);
+    const auto begin = base::number<std::uint64_t>(line.substr(0, dash), 16);
+    const auto end = base::number<std::uint64_t>(line.substr(dash + 1, blank - dash - 1), 16);
     if (!begin || !end || word < *begin || word >= *end) return std::nullopt;
     line.remove_prefix(blank + 1);
     if (line.size() < 5 || line[3] != 's') return std::nullopt;
     line.remove_prefix(5);
     const std::size_t device = line.find(' '), inode = line.find(' ', device + 1);
     if (device == std::string_view::npos || inode == std::string_view::npos) return std::nullopt;
-    const auto offset = number<std::uint64_t>(line.substr(0, device), 16);
+    const auto offset = base::number<std::uint64_t>(line.substr(0, device), 16);
     const std::string_view after = line.substr(inode + 1);
-    const auto node = number<std::uint64_t>(after.substr(0, std::min(after.find(' '), after.size())));
+    const auto node = base::number<std::uint64_t>(after.substr(0, std::min(after.find(' '), after.size())));
     if (!offset || !node || *node == 0) return std::nullopt;
     return Place{*node, *offset + (word - *begin), std::string(line.substr(device + 1, inode - device - 1))};
   }
@@ -170,12 +157,13 @@ class Ours {
 
   [[nodiscard]] Answer other_end(std::uint32_t pid, std::int32_t fd, bool is_writing) {
     const std::string process = fmt::format("/proc/{}", pid);
-    const std::string link = link_at(fmt::format("{}/fd/{}", process, fd));
+    const std::string link = base::link_at(fmt::format("{}/fd/{}", process, fd));
     std::string other;
     if (link.starts_with("pipe:[")) {
       other = link;
-    } else if (const auto inode = inode_of(link, "socket:[");
-               inode && *inode <= UINT32_MAX && link_at(process + "/ns/net") == link_at("/proc/self/ns/net")) {
+    } else if (const auto inode = process::inode_of(link, "socket:[");
+               inode && *inode <= UINT32_MAX &&
+               base::link_at(process + "/ns/net") == base::link_at("/proc/self/ns/net")) {
       if (const auto peer = unix_peer(static_cast<std::uint32_t>(*inode))) other = fmt::format("socket:[{}]", *peer);
     }
     if (other.empty() || !holds(other, link == other ? (is_writing ? O_RDONLY : O_WRONLY) : -1)) return {};
@@ -186,14 +174,15 @@ class Ours {
   /// Whether the target has such a descriptor; of a pipe, one opened in that mode or in both.
   [[nodiscard]] bool holds(const std::string& link, int mode) {
     if (descriptors_.empty())
-      each_number(folder_ + "/fd", kMostDescriptors, [&](const std::string& fd) {
-        descriptors_.emplace(link_at(folder_ + "/fd/" + fd), fd);
+      process::each_number(folder_ + "/fd", kMostDescriptors, [&](std::uint32_t number) {
+        const std::string fd = std::to_string(number);
+        descriptors_.emplace(base::link_at(folder_ + "/fd/" + fd), fd);
         return true;
       });
     const auto [begin, end] = descriptors_.equal_range(link);
     return std::any_of(begin, end, [&](const auto& d) {
       if (mode == -1) return true;
-      const int opened = mode_of(folder_, d.second);
+      const int opened = process::mode_of(folder_, d.second);
       return opened == mode || opened == O_RDWR;
     });
   }
@@ -208,24 +197,25 @@ class Ours {
 
 /// The letter behind the name in /proc/PID/stat; '?': the process has gone.
 char state_of(const std::string& folder) {
-  const std::string stat = file_at(folder + "/stat", kMostText);
+  const std::string stat = base::text_at(folder + "/stat", kMostText);
   const std::size_t close = stat.rfind(')');
   return close == std::string::npos || close + 2 >= stat.size() ? '?' : stat[close + 2];
 }
 
 std::uint64_t cpu_of(const std::string& folder) {
-  const std::string text = file_at(folder + "/schedstat", kMostText);
-  return number<std::uint64_t>(std::string_view(text).substr(0, std::min(text.find(' '), text.size()))).value_or(0);
+  const std::string text = base::text_at(folder + "/schedstat", kMostText);
+  return base::number<std::uint64_t>(std::string_view(text).substr(0, std::min(text.find(' '), text.size())))
+      .value_or(0);
 }
 
 std::vector<Stranger> threads_of(std::uint32_t pid) {
   std::vector<Stranger> threads;
   const std::string tasks = fmt::format("/proc/{}/task/", pid);
-  each_number(tasks, kMostThreads, [&](const std::string& tid) {
+  process::each_number(tasks, kMostThreads, [&](std::uint32_t tid) {
     Stranger& thread = threads.emplace_back();
-    thread.folder = tasks + tid;
-    thread.tid = number<std::uint32_t>(tid).value_or(0);
-    const std::string text = file_at(thread.folder + "/syscall", kMostText);
+    thread.folder = tasks + std::to_string(tid);
+    thread.tid = tid;
+    const std::string text = base::text_at(thread.folder + "/syscall", kMostText);
     thread.is_hidden = text.empty();
     if (!text.starts_with("running")) thread.call = process::parse_blocked_call(text);
     return true;
@@ -276,12 +266,12 @@ void look_at(OtherProcess& other, Ours& ours) {
 /// For a wait for any child: all children, if they are few.
 void add_children(const ProcessDump& dump, ThreadWait& wait) {
   std::vector<OtherProcess> children;
-  each_number(fmt::format("/proc/{}/task", dump.target.pid), kMostThreads, [&](const std::string& tid) {
-    const std::string list = file_at(fmt::format("/proc/{}/task/{}/children", dump.target.pid, tid), kMostText);
+  process::each_number(fmt::format("/proc/{}/task", dump.target.pid), kMostThreads, [&](std::uint32_t tid) {
+    const std::string list = base::text_at(fmt::format("/proc/{}/task/{}/children", dump.target.pid, tid), kMostText);
     for (std::size_t at = 0; at < list.size();) {
       const std::size_t end = std::min(list.find(' ', at), list.size());
-      if (const auto pid = number<std::uint32_t>(std::string_view(list).substr(at, end - at)))
-        children.push_back({.pid = *pid, .name = comm_of(*pid)});
+      if (const auto pid = base::number<std::uint32_t>(std::string_view(list).substr(at, end - at)))
+        children.push_back({.pid = *pid, .name = process::comm_of(*pid)});
       at = end + 1;
     }
     return children.size() <= kMostProcesses;
@@ -315,4 +305,4 @@ void look_at_other_processes(ProcessDump& dump, const std::vector<Region>& regio
   }
 }
 
-}  // namespace mixstack::session
+}  // namespace mixstack::peers

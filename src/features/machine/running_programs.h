@@ -9,7 +9,7 @@
 
 #include "mixstack/result.h"
 
-namespace mixstack::session {
+namespace mixstack::machine {
 
 /// Where a program has its runtime from.
 enum class Hosting : std::uint8_t {
@@ -57,4 +57,4 @@ struct RunningPrograms {
 /// `cpu_percent`. Errors: those of reading /proc; that of base/system/proc_mount.h.
 [[nodiscard]] Result<RunningPrograms> running_programs(std::chrono::milliseconds interval);
 
-}  // namespace mixstack::session
+}  // namespace mixstack::machine

@@ -7,7 +7,7 @@
 
 #include "mixstack/session.h"
 
-namespace mixstack::session {
+namespace mixstack::packing {
 
 struct PackOptions {
   DumpOptions dump;  ///< the dump that the pack must be able to repeat
@@ -44,4 +44,4 @@ inline constexpr std::uint64_t kNotWritten = 1;
 /// Threads that differ between two dumps: frames, names, lines, managed ids and names, exceptions.
 [[nodiscard]] std::vector<ThreadId> different_threads(const ProcessDump& a, const ProcessDump& b);
 
-}  // namespace mixstack::session
+}  // namespace mixstack::packing

@@ -7,7 +7,7 @@
 #include "mixstack/dump.h"
 #include "mixstack/memory_reader.h"
 
-namespace mixstack::session {
+namespace mixstack::peers {
 
 /// A pthread mutex that is locked.
 struct SharedMutex {
@@ -22,4 +22,4 @@ struct SharedMutex {
 /// has the file mapped; ids in such a word are those of the holder's own pid namespace.
 void name_shared_locks(ProcessDump& dump, const std::vector<Region>& regions, const MemoryReader& memory);
 
-}  // namespace mixstack::session
+}  // namespace mixstack::peers

@@ -1,4 +1,4 @@
-#include "session/other_ends.h"
+#include "process/peers/other_ends.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -13,9 +13,9 @@
 #include <csignal>
 
 #include "base/system/scoped_fd.h"
-#include "session/unix_peer.h"
+#include "process/peers/unix_peer.h"
 
-namespace mixstack::session {
+namespace mixstack::peers {
 namespace {
 
 /// The wait of a thread of ours at a descriptor, in words.
@@ -148,4 +148,4 @@ TEST(OtherEnds, WhatIsNoPipe) {
 }
 
 }  // namespace
-}  // namespace mixstack::session
+}  // namespace mixstack::peers

@@ -8,7 +8,7 @@
 
 #include "mixstack/dump.h"
 
-namespace mixstack::session {
+namespace mixstack::peers {
 
 /// One line of /proc/locks. Processes by the ids of our own pid namespace.
 struct FileLock {
@@ -30,4 +30,4 @@ struct FileLock {
 /// Names the holders of such locks that threads of a process of this machine wait for.
 void name_file_locks(ProcessDump& dump);
 
-}  // namespace mixstack::session
+}  // namespace mixstack::peers

@@ -1,8 +1,8 @@
-#include "session/debian_packages.h"
+#include "engine/symbol_files/debian_packages.h"
 
 #include <algorithm>
 
-namespace mixstack::session {
+namespace mixstack::symbol_files {
 namespace {
 
 constexpr std::size_t kMostPackages = 20'000;
@@ -94,4 +94,4 @@ std::string debug_package_of(const std::string& package) {
   return package == "libc6" ? "libc6-dbg" : package + "-dbgsym";
 }
 
-}  // namespace mixstack::session
+}  // namespace mixstack::symbol_files

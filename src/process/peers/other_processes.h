@@ -6,10 +6,10 @@
 #include "mixstack/dump.h"
 #include "mixstack/memory_reader.h"
 
-namespace mixstack::session {
+namespace mixstack::peers {
 
 /// For a process of this machine: fills in `ThreadWait::processes`. Nothing is stopped: /proc says in which calls
 /// their threads are. At most some few processes, of each some threads; what we may not look at is said to be so.
 void look_at_other_processes(ProcessDump& dump, const std::vector<Region>& regions, const MemoryReader& memory);
 
-}  // namespace mixstack::session
+}  // namespace mixstack::peers

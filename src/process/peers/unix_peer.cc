@@ -1,4 +1,4 @@
-#include "session/unix_peer.h"
+#include "process/peers/unix_peer.h"
 
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -13,7 +13,7 @@
 
 #include "base/system/scoped_fd.h"
 
-namespace mixstack::session {
+namespace mixstack::peers {
 namespace {
 
 struct Request {
@@ -70,4 +70,4 @@ std::optional<std::uint64_t> unix_peer(std::uint32_t inode) {
   return peer_in(std::span(answer).first(static_cast<std::size_t>(size)));
 }
 
-}  // namespace mixstack::session
+}  // namespace mixstack::peers

@@ -1,56 +1,34 @@
-#include "session/shared_locks.h"
+#include "process/peers/shared_locks.h"
 
-#include <dirent.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <memory>
 #include <optional>
 #include <string>
 
-#include "session/call_arguments.h"
-#include "session/proc_files.h"
+#include "base/arch/call_arguments.h"
+#include "base/system/number.h"
+#include "base/system/small_file.h"
+#include "process/live/proc_dir.h"
+#include "process/live/proc_files.h"
 
-namespace mixstack::session {
+namespace mixstack::peers {
 namespace {
 
 // pthread_mutex_t, as in native_waits.cc.
 constexpr std::uint64_t kOwner = 8, kKind = 16;
 constexpr std::uint32_t kIdBits = 0x3fffffff, kIdInLock = 0x30, kKindBits = 0xff, kOwnerDied = 0x40000000;
 constexpr std::chrono::milliseconds kMostTime{100};
-constexpr std::size_t kMostProcesses = 1 << 16, kMostTasks = 1 << 12, kMostText = 16 << 20;
+constexpr std::size_t kMostProcesses = 1 << 16, kMostTasks = 1 << 12, kMostText = 16 << 20, kMostStatus = 1 << 16;
 
-std::string line_of(const std::string& path, std::string_view key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with(key)) return line.substr(key.size());
-  return {};
-}
+std::string status_of(const std::string& folder) { return base::text_at(folder + "/status", kMostStatus); }
 
 /// A process with the file mapped has its device and inode in a line of its list.
 bool maps_file(std::uint32_t pid, const Region& region) {
-  const std::string wanted = fmt::format(" {:02x}:{:02x} {} ", region.device_major, region.device_minor, region.inode);
-  std::ifstream file(fmt::format("/proc/{}/maps", pid));
-  std::size_t size = 0;
-  for (std::string line; std::getline(file, line) && size < kMostText; size += line.size())
-    if (line.find(wanted) != std::string::npos) return true;
-  return false;
-}
-
-/// Calls `use(number)` for each entry of a folder of /proc that is a number, until it answers true.
-template <class Use>
-void each_number(const std::string& folder, std::size_t most, Use use) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir(folder.c_str()), ::closedir);
-  for (std::size_t seen = 0; all && seen < most;) {
-    const dirent* entry = ::readdir(all.get());
-    if (entry == nullptr) return;
-    const auto id = number<std::uint32_t>(entry->d_name);
-    if (!id) continue;
-    seen++;
-    if (use(*id)) return;
-  }
+  const std::string maps = base::text_at(fmt::format("/proc/{}/maps", pid), kMostText);
+  return maps.find(fmt::format(" {:02x}:{:02x} {} ", region.device_major, region.device_minor, region.inode)) !=
+         std::string::npos;
 }
 
 struct Holder {
@@ -59,26 +37,21 @@ struct Holder {
 
 /// The process whose thread has this id in the innermost namespace it is in, of those that have the file mapped.
 std::optional<Holder> holder_of(std::uint32_t id, const Region& region) {
-  const auto group = number<std::uint32_t>([&] {
-    std::string text = line_of(fmt::format("/proc/{}/status", id), "Tgid:");
-    text.erase(0, text.find_first_not_of(" \t"));
-    return text;
-  }());
+  const std::string of_thread = status_of(fmt::format("/proc/{}", id));
+  const auto group = base::number<std::uint32_t>(process::status_field(of_thread, "Tgid").value_or(""));
   if (group && maps_file(*group, region)) return Holder{*group, id};
   std::optional<Holder> found;
   const auto deadline = std::chrono::steady_clock::now() + kMostTime;
-  each_number("/proc", kMostProcesses, [&](std::uint32_t pid) {
-    if (std::chrono::steady_clock::now() > deadline) return true;
-    if (!maps_file(pid, region)) return false;
-    each_number(fmt::format("/proc/{}/task", pid), kMostTasks, [&](std::uint32_t tid) {
-      const std::string ids = line_of(fmt::format("/proc/{}/task/{}/status", pid, tid), "NSpid:");
-      const std::size_t last = ids.find_last_of(" \t");
-      if (last == std::string::npos || number<std::uint32_t>(std::string_view(ids).substr(last + 1)) != id)
-        return false;
-      found = Holder{pid, tid};
-      return true;
+  process::each_number("/proc", kMostProcesses, [&](std::uint32_t pid) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    if (!maps_file(pid, region)) return true;
+    process::each_number(fmt::format("/proc/{}/task", pid), kMostTasks, [&](std::uint32_t tid) {
+      const std::string status = status_of(fmt::format("/proc/{}/task/{}", pid, tid));
+      const auto ids = process::status_field(status, "NSpid");
+      if (ids && process::last_number(*ids) == id) found = Holder{pid, tid};
+      return !found;
     });
-    return found.has_value();
+    return !found;
   });
   return found;
 }
@@ -109,8 +82,9 @@ std::string words_of(const SharedMutex& mutex, const Region& region, std::uint32
     wait.owners = {holder->tid};
     return words;
   }
-  wait.processes = {{.pid = holder->pid, .thread = holder->tid, .name = comm_of(holder->pid), .holds = true}};
-  return words + fmt::format("; held by process {} \"{}\", thread {}", holder->pid, comm_of(holder->pid), holder->tid);
+  wait.processes = {{.pid = holder->pid, .thread = holder->tid, .name = process::comm_of(holder->pid), .holds = true}};
+  return words +
+         fmt::format("; held by process {} \"{}\", thread {}", holder->pid, process::comm_of(holder->pid), holder->tid);
 }
 
 }  // namespace
@@ -119,7 +93,7 @@ void name_shared_locks(ProcessDump& dump, const std::vector<Region>& regions, co
   for (ThreadDump& t : dump.threads) {
     if (!t.captured || t.syscall < 0 || (t.wait && !t.wait->owners.empty())) continue;
     if (t.wait && t.wait->kind != WaitKind::wait_handle && t.wait->kind != WaitKind::native_mutex) continue;
-    const auto call = t.facts.arguments ? t.facts.arguments : arguments_in(t.registers);
+    const auto call = t.facts.arguments ? t.facts.arguments : arch::arguments_in(t.registers);
     if (!call || !t.facts.object.starts_with("futex")) continue;
     const Address word = (*call)[0];
     const auto is_it = [word](const Region& r) { return r.range.contains(word); };
@@ -136,4 +110,4 @@ void name_shared_locks(ProcessDump& dump, const std::vector<Region>& regions, co
   }
 }
 
-}  // namespace mixstack::session
+}  // namespace mixstack::peers

@@ -1,8 +1,8 @@
-#include "session/running_programs.h"
+#include "features/machine/running_programs.h"
 
 #include <gtest/gtest.h>
 
-namespace mixstack::session {
+namespace mixstack::machine {
 namespace {
 
 TEST(RunningProgramsTest, NamesOfAProgram) {
@@ -16,4 +16,4 @@ TEST(RunningProgramsTest, NamesOfAProgram) {
 }
 
 }  // namespace
-}  // namespace mixstack::session
+}  // namespace mixstack::machine

@@ -6,7 +6,7 @@
 #include "base/system/beside.h"
 #include "mixstack/dump.h"
 
-namespace mixstack::session {
+namespace mixstack::peers {
 
 /// For a process of this machine. Reads links of /proc/PID/fd of all processes that we may look at, if a thread waits
 /// at a pipe or socket, within bounds (a tenth of a second): what was not met then, or is another user's, is left out.
@@ -32,4 +32,4 @@ class OtherEnds {
 /// kernel has them, with who holds the other end; child processes get their names. Looks only if there are any.
 void name_waited_objects(ProcessDump& dump);
 
-}  // namespace mixstack::session
+}  // namespace mixstack::peers

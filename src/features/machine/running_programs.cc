@@ -1,28 +1,25 @@
-#include "session/running_programs.h"
+#include "features/machine/running_programs.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstring>
-#include <map>
-#include <memory>
+#include <cstdint>
 #include <optional>
 #include <thread>
 
+#include "base/system/number.h"
 #include "base/system/proc_mount.h"
-#include "base/system/scoped_fd.h"
+#include "base/system/small_file.h"
 #include "dotnet/code/runtime.h"
 #include "engine/images/module_map.h"
 #include "process/live/live_target.h"
 #include "process/live/proc_dir.h"
+#include "process/live/proc_files.h"
 #include "process/live/process_usage.h"
 #include "session/native_aot.h"
 
-namespace mixstack::session {
+namespace mixstack::machine {
 namespace {
 
 constexpr std::size_t kMostMaps = 16 << 20;  // bytes of one process's list of mappings
@@ -31,30 +28,19 @@ constexpr std::size_t kMostThreadsNamed = 64;  // of a process, looked at for th
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-std::optional<std::uint64_t> number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end == text.data()) return std::nullopt;
-  return value;
-}
-
 std::vector<std::uint32_t> all_pids() {
   std::vector<std::uint32_t> pids;
-  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir("/proc"), ::closedir);
-  while (const dirent* entry = dir ? ::readdir(dir.get()) : nullptr)
-    if (const auto pid = number(entry->d_name); pid && *pid <= INT32_MAX)
-      pids.push_back(static_cast<std::uint32_t>(*pid));
+  process::each_number("/proc", SIZE_MAX, [&pids](std::uint32_t pid) {
+    if (pid <= INT32_MAX) pids.push_back(pid);
+    return true;
+  });
   std::sort(pids.begin(), pids.end());
   return pids;
 }
 
 /// By /etc/passwd: what other sources libc would ask cannot be loaded into a static program.
 std::string user_name(std::uint32_t uid) {
-  constexpr std::size_t kMost = 1 << 20;
-  const base::ScopedFd fd(::open("/etc/passwd", O_RDONLY | O_CLOEXEC));
-  std::string text(kMost, '\0');
-  const ssize_t size = fd ? ::pread(fd.get(), text.data(), text.size(), 0) : 0;
-  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  const std::string text = base::text_at("/etc/passwd", 1 << 20);
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string_view line = std::string_view(text).substr(at, end - at);
@@ -62,7 +48,7 @@ std::string user_name(std::uint32_t uid) {
     // name:password:uid:...
     const std::size_t name = line.find(':'), password = line.find(':', name + 1);
     if (password == std::string_view::npos) continue;
-    if (number(line.substr(password + 1)) == uid) return std::string(line.substr(0, name));
+    if (base::leading_number<std::uint32_t>(line.substr(password + 1)) == uid) return std::string(line.substr(0, name));
   }
   return {};
 }
@@ -123,7 +109,7 @@ bool find_runtime(RunningProgram& program) {
   const auto modules = images::ModuleMap::build(
       *regions, (*target)->memory(), [&](const Region& region) { return (*target)->open_file(region); }, nullptr,
       images::ModuleMap::FileTrust::is_the_mapped);
-  if (const auto aot = find_native_aot(modules, program.executable, (*target)->memory())) {
+  if (const auto aot = session::find_native_aot(modules, program.executable, (*target)->memory())) {
     program.hosting = Hosting::native_aot;
     program.version = aot->summary.version;
     return true;
@@ -148,11 +134,8 @@ std::optional<RunningProgram> describe(const process::ProcDir& proc) {
   if (!find_runtime(program)) return std::nullopt;
   const auto status = proc.read("status", 64 << 10);
   if (!status) return std::nullopt;
-  if (const auto uid = process::status_field(*status, "Uid")) {
-    std::string_view text = *uid;
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    program.uid = static_cast<std::uint32_t>(number(text).value_or(0));
-  }
+  if (const auto uid = process::status_field(*status, "Uid"))
+    program.uid = base::leading_number<std::uint32_t>(*uid).value_or(0);
   program.user = user_name(program.uid);
   if (const auto threads = process::status_field(*status, "Threads"))
     program.threads = process::last_number(*threads).value_or(0);
@@ -224,4 +207,4 @@ Result<RunningPrograms> running_programs(std::chrono::milliseconds interval) {
   return found;
 }
 
-}  // namespace mixstack::session
+}  // namespace mixstack::machine

@@ -1,4 +1,4 @@
-#include "session/file_locks.h"
+#include "process/peers/file_locks.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,9 +9,11 @@
 #include <array>
 #include <optional>
 
-#include "session/proc_files.h"
+#include "base/system/number.h"
+#include "base/system/small_file.h"
+#include "process/live/proc_files.h"
 
-namespace mixstack::session {
+namespace mixstack::peers {
 namespace {
 
 constexpr std::size_t kMostTable = 1u << 20, kMostLocks = 1u << 14;
@@ -34,11 +36,12 @@ std::optional<FileLock> parse_line(std::string_view line) {
   const std::size_t at = lock.waits ? 2 : 1;  // of its kind
   if (count < at + 5 || !words[0].ends_with(':')) return std::nullopt;
   words[0].remove_suffix(1);
-  const auto id = number<std::uint64_t>(words[0]);
-  const auto pid = number<std::int64_t>(words[at + 3]);
+  const auto id = base::number<std::uint64_t>(words[0]);
+  const auto pid = base::number<std::int64_t>(words[at + 3]);
   const std::string_view file = words[at + 4];
   const std::size_t colon = file.rfind(':');
-  const auto inode = colon == std::string_view::npos ? std::nullopt : number<std::uint64_t>(file.substr(colon + 1));
+  const auto inode =
+      colon == std::string_view::npos ? std::nullopt : base::number<std::uint64_t>(file.substr(colon + 1));
   if (!id || !pid || !inode) return std::nullopt;
   lock.number = *id;
   lock.pid = *pid;
@@ -62,7 +65,7 @@ void name_holders(const ProcessDump& dump, const std::vector<std::int64_t>& hold
       are_all_known = false;
       continue;
     }
-    const std::string name = pid == 0 ? std::string() : comm_of(pid);
+    const std::string name = pid == 0 ? std::string() : process::comm_of(pid);
     are_all_known = are_all_known && !name.empty();
     words += pid == 0       ? "a process that the kernel does not name"
              : name.empty() ? fmt::format("process {}, which has ended and left it to others", pid)
@@ -85,7 +88,7 @@ std::vector<FileLock> parse_file_locks(std::string_view table) {
   return locks;
 }
 
-std::vector<FileLock> file_locks() { return parse_file_locks(file_at("/proc/locks", kMostTable)); }
+std::vector<FileLock> file_locks() { return parse_file_locks(base::text_at("/proc/locks", kMostTable)); }
 
 bool waits_for_file_lock(std::int64_t syscall, std::uint64_t second_argument) {
   if (syscall == SYS_flock) return true;
@@ -121,4 +124,4 @@ void name_file_locks(ProcessDump& dump) {
   }
 }
 
-}  // namespace mixstack::session
+}  // namespace mixstack::peers

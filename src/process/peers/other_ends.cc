@@ -8,7 +8,7 @@
 // in the same mode as ours is no other end. OtherEnds does this in another thread while the dump goes on.
 // Bounds: kMostTime, looked at before each process; kMostProcesses, kMostDescriptors, kMostWanted ends; kMostHolders
 // named for each; kMostTable bytes of a file; kMostInSet members named.
-#include "session/other_ends.h"
+#include "process/peers/other_ends.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -28,11 +28,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/system/number.h"
+#include "base/system/small_file.h"
+#include "process/live/proc_files.h"
 #include "process/live/thread_facts.h"
-#include "session/proc_files.h"
-#include "session/unix_peer.h"
+#include "process/peers/unix_peer.h"
 
-namespace mixstack::session {
+namespace mixstack::peers {
 namespace {
 
 constexpr std::chrono::milliseconds kMostTime{100};
@@ -59,13 +61,13 @@ class Search {
 
   /// The link of the other end of a descriptor in its owner's /proc/PID/fd; empty: not known.
   std::string want(std::int32_t fd, const std::string& object) {
-    const std::string link = link_at(fmt::format("{}/fd/{}", process_, fd));
+    const std::string link = base::link_at(fmt::format("{}/fd/{}", process_, fd));
     std::string other;
     int not_mode = -1;
     if (link.starts_with("pipe:[")) {
       other = link;
-      not_mode = mode_of(process_, std::to_string(fd));
-    } else if (const auto inode = inode_of(link, "socket:[")) {
+      not_mode = process::mode_of(process_, std::to_string(fd));
+    } else if (const auto inode = process::inode_of(link, "socket:[")) {
       const auto peer = object.starts_with("unix ") ? unix_end(*inode) : inet_end(object);
       if (peer) other = fmt::format("socket:[{}]", *peer);
     }
@@ -77,15 +79,11 @@ class Search {
   void run() {
     if (wanted_.empty()) return;
     const auto deadline = std::chrono::steady_clock::now() + kMostTime;
-    const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir("/proc"), ::closedir);
-    for (std::size_t seen = 0; all && seen < kMostProcesses && descriptors_ < kMostDescriptors;) {
-      const dirent* entry = ::readdir(all.get());
-      if (entry == nullptr || std::chrono::steady_clock::now() > deadline) return;
-      const auto pid = number<std::uint32_t>(entry->d_name);
-      if (!pid) continue;
-      seen++;
-      look_at(*pid);
-    }
+    process::each_number("/proc", kMostProcesses, [&](std::uint32_t pid) {
+      if (std::chrono::steady_clock::now() > deadline || descriptors_ >= kMostDescriptors) return false;
+      look_at(pid);
+      return true;
+    });
   }
 
   /// The other processes that hold an end. Empty if one of them is our own, or there are more than are named.
@@ -115,7 +113,7 @@ class Search {
 
   /// The members of an epoll set: "5 pipe, 7 tcp listening on [::]:80".
   std::string members_of(std::int32_t set) {
-    const std::string text = file_at(fmt::format("{}/fdinfo/{}", process_, set), kMostTable);
+    const std::string text = base::text_at(fmt::format("{}/fdinfo/{}", process_, set), kMostTable);
     std::string words;
     std::size_t count = 0;
     for (std::size_t at = text.find("tfd:"); at != std::string::npos; at = text.find("tfd:", at + 1)) {
@@ -131,8 +129,8 @@ class Search {
 
   /// "tcp A -> B" or "pipe"; the kind alone if the kernel has no table of such files.
   std::string name_of(const std::string& fd) {
-    const std::string link = link_at(fmt::format("{}/fd/{}", process_, fd));
-    if (const auto inode = inode_of(link, "socket:[")) {
+    const std::string link = base::link_at(fmt::format("{}/fd/{}", process_, fd));
+    if (const auto inode = process::inode_of(link, "socket:[")) {
       const std::string* name = sockets_.name(*inode);
       return name == nullptr ? "socket" : *name;
     }
@@ -155,7 +153,7 @@ class Search {
   }
 
   [[nodiscard]] std::optional<std::uint64_t> unix_end(std::uint64_t inode) const {
-    const bool is_ours = link_at(process_ + "/ns/net") == link_at("/proc/self/ns/net");
+    const bool is_ours = base::link_at(process_ + "/ns/net") == base::link_at("/proc/self/ns/net");
     if (!is_ours || inode > UINT32_MAX) return std::nullopt;
     return unix_peer(static_cast<std::uint32_t>(inode));
   }
@@ -172,7 +170,7 @@ class Search {
       if (size <= 0) continue;
       const auto at = wanted_.find(std::string(link.data(), static_cast<std::size_t>(size)));
       if (at == wanted_.end()) continue;
-      if (at->second.not_mode != -1 && mode_of(process, entry->d_name) == at->second.not_mode) continue;
+      if (at->second.not_mode != -1 && process::mode_of(process, entry->d_name) == at->second.not_mode) continue;
       add(at->second, pid);
     }
   }
@@ -184,14 +182,14 @@ class Search {
       wanted.more++;
       return;
     }
-    wanted.holders.push_back({pid, comm_of(pid)});
+    wanted.holders.push_back({pid, process::comm_of(pid)});
   }
 
   std::string process_;
   std::unordered_map<std::string, Wanted> wanted_;
   // By value: a search moves to the thread that makes it.
   process::SocketTables sockets_{
-      [process = process_](const std::string& file) { return file_at(process + "/" + file, kMostTable); }};
+      [process = process_](const std::string& file) { return base::text_at(process + "/" + file, kMostTable); }};
   std::size_t descriptors_ = 0;
 };
 
@@ -254,9 +252,9 @@ namespace {
 /// The pid is valid in our namespace if the target's threads have the same ids in both.
 void name_child(const ProcessDump& dump, ThreadWait& wait) {
   const auto is_ours = [](const ThreadDump& t) { return t.ns_tid == t.tid; };
-  const auto pid = number<std::uint32_t>(wait.object.type);
+  const auto pid = base::number<std::uint32_t>(wait.object.type);
   if (!pid || !std::all_of(dump.threads.begin(), dump.threads.end(), is_ours)) return;
-  std::string name = comm_of(*pid);
+  std::string name = process::comm_of(*pid);
   wait.processes = {{.pid = *pid, .name = name}};
   if (!name.empty()) wait.object.detail = std::move(name);
 }
@@ -304,4 +302,4 @@ void name_waited_objects(ProcessDump& dump) {
       chain->awaited.detail += (chain->awaited.detail.empty() ? "" : ", ") + words;
 }
 
-}  // namespace mixstack::session
+}  // namespace mixstack::peers
