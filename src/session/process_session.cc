@@ -155,6 +155,16 @@ Result<Walker> ProcessSession::walker(Capture capture, const WalkOptions& option
   return Walker(std::make_unique<Walker::Implementation>(parts(), std::move(capture), options));
 }
 
+Result<Walker> ProcessSession::walker_of(WalkContext context, const WalkOptions& options) {
+  if (!context.regions) {
+    auto regions = target_->regions();
+    if (!regions) return fail(regions.error());
+    context.regions = std::make_shared<const std::vector<Region>>(std::move(*regions));
+  }
+  follow_mappings(context.regions);
+  return Walker(Walker::Implementation::over(std::move(context), parts(), options));
+}
+
 Walker::Implementation::Parts ProcessSession::parts() {
   return {worker(), *target_, steppers_, providers_, symbol_tables_, line_tables_, finder_, path_opener()};
 }

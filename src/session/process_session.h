@@ -27,6 +27,7 @@ class ProcessSession final : public Session {
   [[nodiscard]] Result<ProcessDump> dump(const DumpOptions& options) override;
   [[nodiscard]] Result<Capture> capture(const DumpOptions& options) override;
   [[nodiscard]] Result<Walker> walker(Capture capture, const WalkOptions& options) override;
+  [[nodiscard]] Result<Walker> walker_of(WalkContext context, const WalkOptions& options) override;
   [[nodiscard]] StepperChain& steppers() override { return steppers_; }
   void add_name_provider(std::shared_ptr<NameProvider> provider) override;
   [[nodiscard]] Result<void> refresh() override;

@@ -17,6 +17,18 @@
 #include "session/walker_implementation.h"
 
 namespace mixstack {
+namespace {
+
+/// Runtimes and steppers are bound to captures: a context is one without threads.
+Capture without_threads(const Target& target, WalkContext context) {
+  Capture capture;
+  capture.arch = target.info().arch;
+  capture.consistency = context.consistency;
+  capture.regions = std::move(context.regions);
+  return capture;
+}
+
+}  // namespace
 
 std::vector<NameProvider*> name_providers(std::span<const std::shared_ptr<NameProvider>> users,
                                           std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes,
@@ -63,6 +75,12 @@ Walker::Implementation::Implementation(Parts given, Capture captured, const Walk
       symbolizer(name_providers(parts.providers, parts.worker->runtimes(), generated, native)),
       late_walks_(capture.late.size()),
       bound_(&walk) {}
+
+std::unique_ptr<Walker::Implementation> Walker::Implementation::over(WalkContext context, Parts parts,
+                                                                     const WalkOptions& options) {
+  Capture capture = without_threads(parts.target, std::move(context));
+  return std::make_unique<Implementation>(std::move(parts), std::move(capture), options);
+}
 
 const Capture* Walker::Implementation::late_capture(const ThreadCapture& thread) const {
   return thread.instant == 0 || thread.instant > capture.late.size() ? nullptr : &capture.late[thread.instant - 1];
@@ -118,6 +136,8 @@ Walker& Walker::operator=(Walker&&) noexcept = default;
 Walker::~Walker() = default;
 
 const Capture& Walker::capture() const { return implementation_->capture; }
+
+const std::shared_ptr<const std::vector<Region>>& Walker::regions() const { return implementation_->capture.regions; }
 
 const ThreadCapture* Walker::thread(ThreadId tid) const {
   const auto& all = implementation_->capture.threads;
