@@ -38,9 +38,9 @@ bool StackRecorder::read_deep(DeepStack& deep, const ThreadCapture& capture, Add
     return false;
   }
   const bool is_replaced = std::any_of(deep.frames().begin(), deep.frames().end(), [&](const Frame& frame) {
-    return changes_.touch(frame.pc.lookup(), taken.from_ns, now);
+    return walker_.changes().touch(frame.pc.lookup(), taken.from_ns, now);
   });
-  if (!changes_.empty() && is_replaced) deep.forget();
+  if (!walker_.changes().empty() && is_replaced) deep.forget();
   return true;
 }
 
