@@ -4,9 +4,13 @@
 #include <cstddef>
 #include <string>
 
+#include "mixstack/result.h"
+
 namespace mixstack::base {
 
-/// The beginning of a file: all of it, or about `most` bytes. Empty: it cannot be read, or is empty.
+/// The beginning of a file: all of it, or about `most` bytes. Errors: io_error, whose os_error says why.
+[[nodiscard]] Result<std::string> read_text(const std::string& path, std::size_t most);
+/// The same. Empty: it cannot be read, or is empty.
 [[nodiscard]] std::string text_at(const std::string& path, std::size_t most);
 /// The first line of a file, without its newline.
 [[nodiscard]] std::string line_at(const std::string& path);

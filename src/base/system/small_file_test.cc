@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -29,6 +30,9 @@ TEST_F(SmallFile, IsReadWholeOrToItsBound) {
   EXPECT_GE(cut.size(), 20'000u);
   EXPECT_LT(cut.size(), 50'000u);
   EXPECT_EQ(text_at(folder_ + "/none", 100), "");
+  const auto none = read_text(folder_ + "/none", 100);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().os_error, ENOENT);
 }
 
 TEST_F(SmallFile, HasAFirstLine) {

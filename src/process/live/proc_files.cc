@@ -13,7 +13,7 @@ namespace mixstack::process {
 
 std::string comm_of(std::uint32_t pid) {
   std::string name = base::text_at(fmt::format("/proc/{}/comm", pid), 64);
-  while (name.ends_with('\n')) name.pop_back();
+  if (name.ends_with('\n')) name.pop_back();  // only the last one: a name may hold others
   return name;
 }
 
