@@ -1,5 +1,5 @@
-// Counters of the runtime and the kernel for one process, as data. All of them are read while the process runs: nothing is
-// stopped, and nothing is lost between two looks.
+// Counters of the runtime and the kernel for one process, as data. All of them are read while the process runs: nothing
+// is stopped, and nothing is lost between two looks.
 #pragma once
 
 #include <chrono>
@@ -37,8 +37,8 @@ struct GcLast {
 
 /// Bytes that a thread has allocated since it began, small and large objects.
 struct AllocatedBytes {
-  std::uint32_t os_id = 0;      ///< in the target's pid namespace
-  std::uint64_t thread = 0;     ///< address of the runtime's Thread
+  std::uint32_t os_id = 0;   ///< in the target's pid namespace
+  std::uint64_t thread = 0;  ///< address of the runtime's Thread
   std::uint64_t small = 0, large = 0;
 };
 
@@ -70,14 +70,15 @@ struct ThreadCounters {
 struct KernelCounters {
   std::vector<ThreadCounters> threads;  ///< at most 4096
   std::optional<std::uint64_t> minor_faults, major_faults;
-  std::optional<std::chrono::nanoseconds> user, system;    ///< to ticks of 10 ms
-  std::optional<std::chrono::nanoseconds> children;        ///< processor time of children that were waited for
+  std::optional<std::chrono::nanoseconds> user, system;  ///< to ticks of 10 ms
+  std::optional<std::chrono::nanoseconds> children;      ///< processor time of children that were waited for
   std::optional<std::uint64_t> children_faults;
   std::optional<std::uint64_t> reads, read_bytes, writes, written_bytes;  ///< of the whole process
   std::optional<std::uint64_t> rss, rss_anon, swap;                       ///< bytes
   std::optional<std::uint64_t> memory_limit, memory_used;                 ///< the tightest limit of its cgroups, bytes
   std::uint32_t processors = 0;                                           ///< that it may run on
   std::optional<std::chrono::nanoseconds> machine_busy;                   ///< all processors, all processes (stat)
+  std::optional<std::chrono::nanoseconds> busy_there;  ///< the same, of the processors that it may run on
 };
 
 /// One look. Two of them give rates.

@@ -61,6 +61,7 @@ struct ManagedThreadFacts {
   bool is_only_listed = false;
   /// Bytes of objects that the thread has allocated since it began, read soon after the capture; from .NET 11 on.
   std::optional<std::uint64_t> allocated_bytes{};
+  std::string last_exception{};  ///< type of the one that it threw last, handled or not; empty: none, or not known
 
   /// Type of the newest exception in flight; empty: none.
   [[nodiscard]] std::string_view exception_type() const {

@@ -37,6 +37,7 @@ struct Verdict {
   std::uint32_t threads = 0;         ///< threads blocked by it, those of `steps` and others
   std::vector<AsyncStep> methods{};  ///< for `await_cycle`: each awaits the next, the last the first
   std::uint32_t cycles = 1;          ///< for `await_cycle`: how many cycles of these methods
+  bool may_time_out = false;         ///< a wait of it ends by its own time-out, and the verdict with it
 };
 
 }  // namespace mixstack

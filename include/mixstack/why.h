@@ -14,6 +14,7 @@
 #include "mixstack/report.h"
 #include "mixstack/result.h"
 #include "mixstack/session.h"
+#include "mixstack/slowness.h"
 #include "mixstack/unmoved.h"
 #include "mixstack/verdict.h"
 
@@ -34,7 +35,8 @@ struct WhyOptions {
   /// Called with the bytes that a search of the heap would read, before the process is stopped for it; false: it is not
   /// searched. Null: no search.
   std::function<bool(std::uint64_t bytes)> heap{};
-  /// How long a process in which nothing is stuck is sampled. Nothing: one second, if it runs. 0: never.
+  /// How long a process in which nothing is stuck is sampled. Nothing: one second, if it runs or spends what counters
+  /// show. 0: never, and nothing is looked for that makes it slow.
   std::optional<std::chrono::milliseconds> sample{};
   /// Called before each step, in the thread that asks; false ends the answer with `ErrorCode::cancelled`. Null: none.
   std::function<bool(WhyStep step)> progress{};
@@ -45,12 +47,16 @@ struct WhyAnswer {
   std::vector<Verdict> verdicts{};      ///< most certain first; empty: nothing is stuck, as far as is known
   std::vector<Contention> contended{};  ///< where there is no verdict: locks that several threads wait for
   std::optional<Busyness> busy{};       ///< where nothing is stuck and something ran
+  std::vector<SlowCause> causes{};      ///< of slowness, dearest first; those of the machine before all others
+  std::optional<Health> health{};       ///< by counters at the first look and at the end; nothing: a core
   Error not_sampled{};                  ///< why there is no `busy` though it was wanted; code none: it was not
   std::chrono::steady_clock::time_point began{};  ///< of the last look
 
   /// Whether all threads were seen, and what each of them waits for is known. If not, an answer without a verdict does
   /// not say that nothing is stuck.
   [[nodiscard]] bool is_whole() const;
+  /// Whether something is stuck that does not end by itself.
+  [[nodiscard]] bool is_stuck() const;
 };
 
 /// Verdicts and waits that have not moved between two answers, and the time between their looks.
@@ -70,7 +76,8 @@ class Why {
   Why& operator=(Why&&) noexcept;
 
   /// Looks once at a core, and at a process as often as it takes to believe what was found: once at a deadlock that is
-  /// certain, else twice, 0.2 to 2 s apart; up to eight times on a machine so busy that threads do not stop in time.
+  /// certain, else twice, 0.2 to 2 s apart, and some times more where a lock is waited for; up to eight times on a machine
+  /// so busy that threads do not stop in time.
   /// Between looks the process runs. Errors: those of Session::dump; cancelled.
   [[nodiscard]] Result<WhyAnswer> ask(const WhyOptions& options);
   /// The session of the answers, between two of them.

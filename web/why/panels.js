@@ -42,9 +42,11 @@ function verdictCards(data, graph, show) {
       cutList(threads, FIRST_STEPS, t => element('li', {}, threadButton(t, t.doing, show), placeLine(t), chainLine(graph.chainOf.get(t.tid)))));
   });
   if (data.end) cards.unshift(element('article', {class: 'verdict certain'}, element('h2', {}, data.end)));
-  if (data.busy_words) cards.push(busyCard(data.busy_words, !data.verdicts.length && data.busy.is_busy));
+  if (data.slow) cards.push(busyCard(data.slow, true));
+  if (data.busy_words) cards.push(busyCard(data.busy_words, !data.verdicts.length && !data.slow && data.busy.is_busy));
   if (!data.verdicts.length) {
     cards.push(element('article', {class: 'verdict ' + (data.known ? 'fine' : 'possible')}, element('h2', {}, data.nothing),
+      data.health ? element('p', {}, 'Counted: ' + data.health) : null,
       data.contended ? element('pre', {}, data.contended.trimEnd()) : null));
   }
   if (data.unmoved) cards.push(element('article', {class: 'verdict fine'}, element('p', {}, data.unmoved)));

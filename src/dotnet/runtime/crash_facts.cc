@@ -102,10 +102,12 @@ void read_exceptions(const RuntimeMemory& memory, const ManagedThread& thread, n
   // other way (EEPolicy::LogFatalError in src/coreclr/vm/eepolicy.cpp): made at its start, never thrown, without text.
   if (thread.last_thrown_handle == 0) return;
   const auto object = memory.pointer_at(thread.last_thrown_handle);
-  if (!object || *object == 0 || has(facts, *object)) return;
+  if (!object || *object == 0) return;
+  const std::string type = reader.type_of(*object);
+  facts.last_exception = type;
+  if (has(facts, *object)) return;
   const auto last = read_exception(memory, *object);
   if (!last || last->message != 0 || last->stack_trace != 0) return;
-  const std::string type = reader.type_of(*object);
   if (type == bcl::kStackOverflow) facts.abort = RuntimeAbort{Kind::stack_overflow, {}, false};
   if (type != bcl::kExecutionEngine) return;
   facts.abort = RuntimeAbort{Kind::runtime_failure, {}, false};

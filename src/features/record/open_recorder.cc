@@ -23,7 +23,8 @@ constexpr char kNoKernel[] = "no frames of the kernel of threads that wait or ar
 std::unique_ptr<PerfSource> open_perf(SharedSession& session, const RecorderOptions& options, SampleClock clock,
                                       std::uint32_t hertz, std::vector<std::string>& notes) {
   const TargetInfo& target = session.session->target().info();
-  auto source = PerfSource::open(target.pid, target.arch, {hertz, options.kernel, clock});
+  const auto sampled = options.want == Want::page_faults ? perf::Sampled::page_faults : perf::Sampled::cpu;
+  auto source = PerfSource::open(target.pid, target.arch, {sampled, hertz, options.kernel, clock});
   if (source) return std::move(*source);
   notes.push_back("no perf events: " + perf::explain_perf_refusal(source.error()));
   return nullptr;
@@ -92,13 +93,18 @@ tl::expected<OpenedRecorder, NotOpened> open_recorder(std::shared_ptr<SharedSess
                                                       const RecorderOptions& options) {
   OpenedRecorder opened;
   Sources sources;
-  const bool is_cpu = options.want == Want::cpu;
+  const bool is_cpu = options.want != Want::wall;
   std::uint32_t hertz = options.hertz != 0 ? options.hertz : is_cpu ? kUsualCpuHertz : kUsualWallHertz;
   auto running = open_perf(*session, options, is_cpu ? SampleClock::cpu : SampleClock::wall, hertz, opened.notes);
   const bool has_running = running != nullptr;
   StackRecorder::Options stacks = options.stacks;
   stacks.mappings_are_told = has_running && running->tells_mappings();
   if (running) sources.push_back(std::move(running));
+  if (!has_running && options.want == Want::page_faults) {
+    NotOpened fault{.error = {ErrorCode::permission_denied}};
+    fault.notes = std::move(opened.notes);
+    return tl::unexpected(std::move(fault));
+  }
   if (!has_running) hertz = std::min(hertz, kMostStopHertz);
   if (auto waiting =
           is_cpu && has_running ? nullptr : open_waiting(*session, options, hertz, has_running, opened.notes))

@@ -10,13 +10,14 @@
 namespace mixstack::record {
 
 enum class Want : std::uint8_t {
-  wall,  ///< what runs and what waits
-  cpu,   ///< what runs
+  wall,         ///< what runs and what waits
+  cpu,          ///< what runs
+  page_faults,  ///< what touches memory that was not there; by perf events alone. Counts as `SampleClock::cpu`
 };
 
 struct RecorderOptions {
   Want want = Want::wall;
-  std::uint32_t hertz = 0;  ///< 0: 100 of wall time, 999 of processor time
+  std::uint32_t hertz = 0;  ///< 0: 100 of wall time, 999 of others
   double most_held = 0;     ///< as in StopOptions
   bool may_stop = true;     ///< threads may be stopped where no other source sees them
   bool kernel = false;

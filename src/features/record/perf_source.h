@@ -14,6 +14,7 @@
 namespace mixstack::record {
 
 struct PerfSourceOptions {
+  perf::Sampled sampled = perf::Sampled::cpu;
   std::uint32_t hertz = 999;
   bool kernel = false;
   SampleClock clock = SampleClock::cpu;  ///< what its samples count for

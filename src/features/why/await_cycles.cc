@@ -43,6 +43,7 @@ void add_await_cycles(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
         verdict.methods = std::move(methods);
       }
       verdict.is_certain |= is_certain;
+      verdict.may_time_out = !verdict.is_certain && (verdict.may_time_out || chain.gives_up);
       verdict.cycles = std::max(verdict.cycles, chain.count);
       if (chain.waiter == 0 || waits_for_any(dump, chain.waiter)) continue;
       verdict.steps.push_back({chain.waiter, 0});

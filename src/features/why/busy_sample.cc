@@ -83,7 +83,7 @@ bool has_run_since(const ProcessDump& dump, std::chrono::steady_clock::time_poin
 }
 
 Result<Busyness> sample_busyness(const std::shared_ptr<record::SharedSession>& session, const ProcessDump& dump,
-                                 std::chrono::milliseconds time) {
+                                 std::chrono::milliseconds time, const SampleHooks& hooks) {
   const std::uint32_t pid = dump.target.pid;
   auto taking = open(session);
   if (!taking) return fail(taking.error());
@@ -97,12 +97,15 @@ Result<Busyness> sample_busyness(const std::shared_ptr<record::SharedSession>& s
   std::map<ThreadId, double> shares;
   {
     record::SuspensionWatch watch(recorder.session());
-    for (std::uint64_t now = start; now < end && !recorder.has_ended(); now = record::monotonic_ns())
+    for (std::uint64_t now = start; now < end && !recorder.has_ended(); now = record::monotonic_ns()) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(std::min<std::uint64_t>(end - now, 20'000'000)));
+      if (hooks.tick) hooks.tick();
+    }
     shares = watch.end();
   }
   const std::uint64_t ended = record::monotonic_ns();
   const auto cpu_after = process::cpu_of_process(pid);
+  if (hooks.ended) hooks.ended();
   recorder.stop();
   const std::lock_guard lock((*taking)->shared.mutex);
   RecordingFacts& facts = (*taking)->shared.recording.facts;
@@ -119,6 +122,7 @@ Result<Busyness> sample_busyness(const std::shared_ptr<record::SharedSession>& s
   if (const auto use = process::quota_use(quotas_before, process::cpu_quotas(pid)); use && use->is_felt())
     busy.notes.insert(busy.notes.begin(), process::quota_words(*use));
   add_losses(**taking, busy);
+  if (hooks.done) hooks.done((*taking)->shared.recording, busy);
   return busy;
 }
 

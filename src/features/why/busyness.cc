@@ -48,6 +48,14 @@ BusyKind native_kind(std::string_view module, const RecordedFunction& function) 
   return BusyKind::native;
 }
 
+/// A library of the program's or the system's: none of .NET's, and not the C library, which all others call.
+bool is_other_library(std::string_view module, const RecordedFunction& function) {
+  constexpr std::string_view kCommon[] = {"libc.", "libc-", "ld-", "libpthread", "libm.", "libstdc++", "libgcc_s", "[",
+                                          "libSystem."};
+  return function.kind == CodeKind::native && !module.empty() && !starts_with_any(module, kCommon) &&
+         !is_collectors(module, function);
+}
+
 /// The JIT and the collector call the runtime, too: their frames count more than its own.
 bool says_more(BusyKind kind, BusyKind than) {
   const auto rank = [](BusyKind k) {
@@ -61,7 +69,7 @@ bool says_more(BusyKind kind, BusyKind than) {
 }  // namespace
 
 BusyKind kind_of(const Recording& recording, std::span<const std::uint32_t> frames) {
-  bool is_in_kernel = false, has_native = false;
+  bool is_in_kernel = false, has_native = false, is_other = false;
   BusyKind kind = BusyKind::native;
   for (const std::uint32_t number : frames) {
     const RecordedFunction& function = recording.functions()[recording.frames()[number].function];
@@ -80,7 +88,9 @@ BusyKind kind_of(const Recording& recording, std::span<const std::uint32_t> fram
     }
     has_native = true;
     const BusyKind of_this = native_kind(module_of(recording, function), function);
-    if (says_more(of_this, kind)) kind = of_this;
+    is_other = is_other || is_other_library(module_of(recording, function), function);
+    // What .NET's libraries only hand on is not theirs.
+    if (says_more(of_this, kind) && !(is_other && of_this == BusyKind::framework)) kind = of_this;
   }
   return is_in_kernel && (kind == BusyKind::native || kind == BusyKind::framework) ? BusyKind::kernel : kind;
 }
@@ -107,6 +117,7 @@ class Counter {
     of.all += sample.count;
     of.kinds[static_cast<std::size_t>(kind)] += sample.count;
     count_functions(frames, context.thread, kind, sample.count);
+    if (kind == BusyKind::native) count_native(frames, sample.count);
   }
 
   /// Counts as collection the samples of the runtime that a thread took while it stopped the others.
@@ -138,6 +149,8 @@ class Counter {
     }
     std::stable_sort(busy.threads.begin(), busy.threads.end(), has_more_samples);
     busy.functions = hottest(busy);
+    if (const auto module = most_of(libraries_); module != kNoIndex) busy.library = recording_.modules()[module].name;
+    if (const auto caller = most_of(callers_); caller != kNoIndex) busy.caller = shown_name(recording_, caller);
     return busy;
   }
 
@@ -188,6 +201,36 @@ class Counter {
       of.threads[thread] += count;
       of.frames[number] += count;
     }
+  }
+
+  /// The library that runs, or that called the C library; and the method of the program that called it.
+  void count_native(std::span<const std::uint32_t> frames, std::uint32_t count) {
+    std::uint32_t module = kNoIndex;
+    bool has_library = false;
+    for (const std::uint32_t number : frames) {
+      const std::uint32_t f = recording_.frames()[number].function;
+      const RecordedFunction& function = recording_.functions()[f];
+      if (function.is_user && function.kind == CodeKind::managed) {
+        callers_[f] += count;
+        break;
+      }
+      if (function.kind != CodeKind::native || function.module == kNoIndex) continue;
+      const bool is_better = !has_library && is_other_library(module_of(recording_, function), function);
+      if (module == kNoIndex || is_better) module = function.module;
+      has_library = has_library || is_better;
+    }
+    if (module != kNoIndex) libraries_[module] += count;
+  }
+
+  static std::uint32_t most_of(const std::unordered_map<std::uint32_t, std::uint64_t>& counts) {
+    std::uint32_t found = kNoIndex;
+    std::uint64_t most = 0;
+    for (const auto& [index, count] : counts)
+      if (count > most || (count == most && index < found)) {
+        found = index;
+        most = count;
+      }
+    return found;
   }
 
   [[nodiscard]] std::string place_of(const PerFunction& of) const {
@@ -245,6 +288,7 @@ class Counter {
   std::vector<PerFunction> functions_;
   std::vector<PerThread> threads_;
   std::vector<std::uint64_t> seen_;  ///< by function: the last sample that had it on the stack
+  std::unordered_map<std::uint32_t, std::uint64_t> libraries_, callers_;  ///< of samples of native code
   std::uint64_t stamp_ = 0;
   std::uint64_t moved_ = 0;  ///< from the runtime to collections
 };

@@ -70,6 +70,16 @@ TEST(Busyness, AStackTellsWhoseCodeRuns) {
   EXPECT_EQ(kind({made.stub, made.user}), BusyKind::program);
 }
 
+TEST(Busyness, ALibraryThatDotnetOnlyCallsIsNative) {
+  Made made;
+  const auto crypto = made.frame("sha256_block", "libcrypto.so.3", CodeKind::native);
+  made.sample(made.thread(7, "worker"), {made.libc, crypto, made.zip, made.stub, made.sort, made.user}, 50);
+  const Busyness busy = busyness_of(made.recording, {});
+  EXPECT_EQ(busy.of(BusyKind::native), 50u);
+  EXPECT_EQ(busy.library, "libcrypto.so.3");
+  EXPECT_EQ(busy.caller, "Shop.Cart.Add(int)");
+}
+
 TEST(Busyness, OnlyThreadsThatRanCount) {
   Made made;
   const auto worker = made.thread(7, "worker"), idle = made.thread(8, "idle");

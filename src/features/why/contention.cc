@@ -8,9 +8,7 @@
 #include "base/words/wait_kinds.h"
 
 namespace mixstack::why {
-namespace {
 
-/// Whether a wait is for a lock: a kind that has an owner, or anything else whose owner is known, except ends of work.
 bool is_lock(const ThreadWait& wait) {
   switch (wait.kind) {
     case WaitKind::monitor:
@@ -28,8 +26,6 @@ bool is_lock(const ThreadWait& wait) {
     }
   }
 }
-
-}  // namespace
 
 std::vector<Contention> contentions(const ProcessDump& dump) {
   std::map<std::pair<WaitKind, Address>, Contention> by_object;

@@ -9,6 +9,9 @@
 
 namespace mixstack::why {
 
+/// Whether a wait is for a lock: a kind that has an owner, or anything else whose owner is known, except ends of work.
+[[nodiscard]] bool is_lock(const ThreadWait& wait);
+
 /// The locks of a dump with waits that at least two threads wait for, the most wanted first. Semaphores, queues and
 /// events without an owner are no locks, and neither is the end of a task or thread.
 [[nodiscard]] std::vector<Contention> contentions(const ProcessDump& dump);

@@ -138,6 +138,25 @@ void add_orphaned_locks(const ProcessDump& dump, std::vector<Verdict>& verdicts)
   for (auto& [lock, verdict] : by_lock) verdicts.push_back(std::move(verdict));
 }
 
+bool times_out(const ProcessDump& dump, const VerdictStep& step) {
+  const auto is_it = [&](const ThreadDump& t) { return t.tid == step.thread; };
+  const auto at = std::find_if(dump.threads.begin(), dump.threads.end(), is_it);
+  if (at != dump.threads.end() && at->wait && (at->wait->timeout || at->wait->gives_up)) return true;
+  const auto gives_up = [&](const AsyncChain& c) { return c.waiter == step.thread && c.gives_up; };
+  return std::any_of(dump.runtimes.begin(), dump.runtimes.end(), [&](const RuntimeSummary& r) {
+    return r.pending && std::any_of(r.pending->chains.begin(), r.pending->chains.end(), gives_up);
+  });
+}
+
+/// A cycle comes apart where one of its waits ends; a lock without an owner goes on to hold up those that wait for ever.
+void mark_time_outs(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
+  const auto does = [&](const VerdictStep& s) { return times_out(dump, s); };
+  for (Verdict& v : verdicts) {
+    if (v.kind == VerdictKind::deadlock) v.may_time_out = std::any_of(v.steps.begin(), v.steps.end(), does);
+    if (v.kind == VerdictKind::orphaned_lock) v.may_time_out = std::all_of(v.steps.begin(), v.steps.end(), does);
+  }
+}
+
 void sort(std::vector<Verdict>& verdicts) {
   const auto rank = [](const Verdict& v) { return std::pair(!v.is_certain, static_cast<int>(v.kind)); };
   std::stable_sort(verdicts.begin(), verdicts.end(), [&](const Verdict& a, const Verdict& b) {
@@ -175,6 +194,7 @@ std::vector<Verdict> judge(const ProcessDump& dump) {
       if (is_likely(graph, verdict.steps[s])) verdict.is_certain = false;
     verdicts.push_back(std::move(verdict));
   }
+  mark_time_outs(dump, verdicts);
   sort(verdicts);
   return verdicts;
 }
@@ -182,6 +202,7 @@ std::vector<Verdict> judge(const ProcessDump& dump) {
 void add_from_heap(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
   add_async_cycles(dump, verdicts);
   add_await_cycles(dump, verdicts);
+  mark_time_outs(dump, verdicts);
   sort(verdicts);
 }
 

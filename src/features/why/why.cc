@@ -1,138 +1,34 @@
 // One answer of `why`, from an opened session.
 //
 // Input: a session over a process or a core, and what is wanted. Output: the last look's dump, verdicts, contended
-// locks, and samples of what runs where nothing is stuck. Order: look; where a verdict could be a healthy moment let
-// time pass, with an eye on the clocks of the threads that must not run meanwhile; look again and keep what lasts;
-// search the heap; sample. The heap comes last of the looks: its stop makes threads run that had not run before it.
+// locks, counters, causes of slowness, and samples of what runs where nothing is stuck. Order: look; read counters;
+// where a verdict could be a healthy moment let time pass, with an eye on the clocks of the threads that must not run
+// meanwhile; look again and keep what lasts; search the heap; where a lock was waited for look some times more; sample
+// where something runs or is spent; read counters again. The heap comes last of the looks for verdicts: its stop makes
+// threads run that had not run before it.
 // Bounds: four tries for each of two looks where threads do not stop in time (25, 50, 100 ms apart); 2 s between looks;
-// samples for as long as is wanted. A core is looked at once: nothing changes in it.
+// kMostLockLooks looks for locks and kMostCallerLooks for callers; samples for as long as is wanted. A core is looked at
+// once: nothing changes in it.
 #include "mixstack/why.h"
 
 #include <algorithm>
-#include <atomic>
 #include <thread>
 #include <utility>
 
-#include "base/system/shared_work.h"
 #include "features/record/stack_recorder.h"
 #include "features/why/busy_sample.h"
 #include "features/why/contention.h"
+#include "features/why/health.h"
 #include "features/why/judge.h"
 #include "features/why/lasting.h"
-#include "features/why/starvation.h"
-#include "features/why/thread_clocks.h"
-#include "output/report/wait_words.h"
+#include "features/why/lock_tally.h"
+#include "features/why/resting.h"
+#include "features/why/runtime_places.h"
+#include "features/why/slow_watch.h"
 #include "output/report/why.h"
-#include "process/live/process_usage.h"
 
 namespace mixstack {
 namespace {
-
-using why::ThreadClocks;
-
-/// A thread of a cycle that has run since its facts were read may have held what it was found to hold at another time
-/// than the others: then the cycle is possible, no more.
-bool has_run(const ThreadClocks& clocks, const ThreadDump& thread) {
-  if (!thread.facts.cpu) return true;
-  const auto cpu = clocks.cpu(thread.tid);
-  return !cpu || *cpu != *thread.facts.cpu;
-}
-
-/// Whether any thread of a verdict has. If the whole process used no processor time, its one clock answers for all.
-bool has_run(const ProcessDump& dump, const Verdict& verdict) {
-  const auto now = process::cpu_of_process(dump.target.pid);
-  const auto is_as_it_was = [&](const VerdictStep& s) {
-    const ThreadDump* t = report::find_thread(dump, s.thread);
-    return t != nullptr && t->facts.process_cpu == now;
-  };
-  if (now && std::all_of(verdict.steps.begin(), verdict.steps.end(), is_as_it_was)) return false;
-  const ThreadClocks clocks(dump.target.pid);
-  // A thread that waits for a callback's end polls: it runs all the time, and leaves the loop only when another has
-  // run.
-  const auto polls = [](const ThreadDump& t) { return t.wait && t.wait->kind == WaitKind::callback; };
-  std::atomic<bool> any_has = false;
-  base::for_each_of_many(verdict.steps.size(), [&](std::size_t i) {
-    if (any_has) return;
-    const ThreadDump* t = report::find_thread(dump, verdict.steps[i].thread);
-    if (t == nullptr || (!polls(*t) && has_run(clocks, *t))) any_has = true;
-  });
-  return any_has;
-}
-
-/// Threads of a verdict that is believed where enough of them have not run at all for a time.
-struct Resting {
-  std::size_t enough = 1;
-  std::chrono::milliseconds time{0};
-  std::vector<std::pair<ThreadId, std::optional<std::chrono::nanoseconds>>> threads;  ///< each with its clock
-};
-using Restings = std::vector<Resting>;
-
-Restings must_rest(const WhyAnswer& answer) {
-  constexpr std::chrono::milliseconds kOfOne{1000}, kOthers{2000};
-  Restings resting;
-  for (const Verdict& v : answer.verdicts) {
-    const auto threads = why::must_rest(answer.dump, v);
-    if (threads.empty()) continue;
-    const bool is_of_one = v.kind == VerdictKind::blocked_finalizer || v.kind == VerdictKind::process_cycle ||
-                           v.kind == VerdictKind::stopped_process;
-    Resting& r = resting.emplace_back();
-    r.enough = is_of_one                             ? 1
-               : v.kind == VerdictKind::starved_pool ? why::workers_that_stand(threads.size())
-                                                     : why::kManyWaiters;
-    r.time = is_of_one ? kOfOne : kOthers;
-    for (const ThreadId tid : threads) r.threads.emplace_back(tid, std::nullopt);
-  }
-  return resting;
-}
-
-/// Waits until the threads are back in their waits after our stop, and notes their clocks. On a busy machine that may
-/// take some time, and some never are.
-void settle(const ThreadClocks& clocks, Restings& resting) {
-  constexpr std::chrono::milliseconds kPiece{20}, kMost{500};
-  bool are_settled = false;
-  for (std::chrono::milliseconds passed{0}; !are_settled && passed < kMost; passed += kPiece) {
-    std::this_thread::sleep_for(kPiece);
-    are_settled = true;
-    for (Resting& r : resting)
-      for (auto& [tid, cpu] : r.threads) {
-        const auto now = clocks.cpu(tid);
-        if (now != cpu || clocks.is_runnable(tid)) are_settled = false;
-        cpu = now;
-      }
-  }
-}
-
-/// Lets time pass between two looks: longer where threads must be at rest, as long as enough of them are. Finalizers
-/// seldom wait, and then mostly not for long; healthy programs hold a lock for a while, too, in which they fill a cache
-/// or ask a database. Returns the threads that have not run at all for that time: they are in the same call of the same
-/// method.
-std::vector<ThreadId> rest(const WhyAnswer& answer) {
-  constexpr std::chrono::milliseconds kUsually{200};
-  Restings resting = must_rest(answer);
-  if (resting.empty()) {
-    std::this_thread::sleep_for(kUsually);
-    return {};
-  }
-  const ThreadClocks clocks(answer.dump.target.pid);
-  settle(clocks, resting);
-  const auto has_run = [&](const auto& t) {
-    return !t.second || clocks.cpu(t.first) != t.second || clocks.is_runnable(t.first);
-  };
-  const auto longest = [](const Resting& a, const Resting& b) { return a.time < b.time; };
-  for (std::chrono::milliseconds passed{0};
-       !resting.empty() && passed < std::max_element(resting.begin(), resting.end(), longest)->time;
-       passed += kUsually) {
-    std::this_thread::sleep_for(kUsually);
-    std::erase_if(resting, [&](Resting& r) {
-      std::erase_if(r.threads, has_run);
-      return r.threads.size() < r.enough;
-    });
-  }
-  std::vector<ThreadId> at_rest;
-  for (const Resting& r : resting)
-    for (const auto& [tid, cpu] : r.threads) at_rest.push_back(tid);
-  return at_rest;
-}
 
 DumpOptions dump_options(const WhyOptions& wanted) {
   DumpOptions options;
@@ -150,6 +46,10 @@ bool WhyAnswer::is_whole() const {
   return has_all && report::waits_not_known(dump) == 0 && report::knows_waits(dump);
 }
 
+bool WhyAnswer::is_stuck() const {
+  return std::any_of(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return !v.may_time_out; });
+}
+
 Unmoved unmoved(const WhyAnswer& before, const WhyAnswer& now) {
   Unmoved found = why::unmoved(before.dump, before.verdicts, now.dump, now.verdicts);
   found.since = std::chrono::duration_cast<std::chrono::milliseconds>(now.began - before.began);
@@ -163,9 +63,16 @@ struct Why::Implementation {
   [[nodiscard]] bool is_core() const { return !session().target().info().core_path.empty(); }
   [[nodiscard]] Result<WhyAnswer> look(const WhyOptions& wanted) const;
   [[nodiscard]] Result<WhyAnswer> look_at_all(const WhyOptions& wanted) const;
-  [[nodiscard]] Result<WhyAnswer> judge(const WhyOptions& wanted) const;
+  [[nodiscard]] Result<WhyAnswer> judge(const WhyOptions& wanted);
   [[nodiscard]] Result<void> add_heap(const WhyOptions& wanted, WhyAnswer& answer) const;
-  void sample(const WhyOptions& wanted, WhyAnswer& answer) const;
+  [[nodiscard]] bool is_to_sample(const WhyOptions& wanted, const WhyAnswer& answer);
+  void look_at_locks(const WhyOptions& wanted, WhyAnswer& answer);
+  void look_for_callers(const WhyOptions& wanted, WhyAnswer& answer) const;
+  void sample(const WhyOptions& wanted, WhyAnswer& answer);
+  void add_slowness(const WhyOptions& wanted, WhyAnswer& answer);
+
+  std::optional<why::SlowWatch> watch{};  ///< of the answer that is being made; nothing: a core
+  why::LockTally locks{};
 };
 
 namespace {
@@ -185,7 +92,7 @@ Result<WhyAnswer> Why::Implementation::look(const WhyOptions& wanted) const {
   answer.dump = std::move(*dump);
   answer.verdicts = why::judge(answer.dump);
   for (Verdict& v : answer.verdicts) {
-    if (!is_core() && v.kind == VerdictKind::deadlock && v.is_certain && has_run(answer.dump, v)) v.is_certain = false;
+    if (!is_core() && v.kind == VerdictKind::deadlock && v.is_certain && why::has_run(answer.dump, v)) v.is_certain = false;
     // A core does not say how long its threads have waited.
     if (is_core() && v.kind == VerdictKind::chain) v.is_certain = false;
   }
@@ -210,9 +117,16 @@ Result<WhyAnswer> Why::Implementation::look_at_all(const WhyOptions& wanted) con
 /// Only a cycle that is certain stands after one look at a running process: a healthy one has locks that are held and
 /// waited for, and stops its threads now and then. For a single thread one look is not enough: no other thread has to
 /// stand still for it to be wrong.
-Result<WhyAnswer> Why::Implementation::judge(const WhyOptions& wanted) const {
+Result<WhyAnswer> Why::Implementation::judge(const WhyOptions& wanted) {
+  watch.reset();
+  locks = {};
   auto first = look_at_all(wanted);
   if (!first) return first;
+  if (!is_core()) {
+    watch.emplace(shared, session().target().info().pid);
+    watch->begin();
+    locks.add(first->dump, first->began);
+  }
   const std::vector<Contention> contended = why::contentions(first->dump);
   if (first->verdicts.empty()) first->contended = contended;
   if (is_core()) return first;
@@ -221,9 +135,10 @@ Result<WhyAnswer> Why::Implementation::judge(const WhyOptions& wanted) const {
   };
   if (std::all_of(first->verdicts.begin(), first->verdicts.end(), is_certain)) return first;
   if (!may_go_on(wanted, WhyStep::rest)) return fail(ErrorCode::cancelled);
-  const std::vector<ThreadId> at_rest = rest(*first);
+  const std::vector<ThreadId> at_rest = why::rest(first->dump, first->verdicts);
   auto second = look_at_all(wanted);
   if (!second) return second;
+  locks.add(second->dump, second->began);
   second->verdicts = why::lasting(first->dump, first->verdicts, second->dump, second->verdicts, at_rest);
   if (!second->verdicts.empty()) return second;
   second->contended = why::contentions(second->dump);
@@ -244,21 +159,94 @@ Result<void> Why::Implementation::add_heap(const WhyOptions& wanted, WhyAnswer& 
   return {};
 }
 
-/// Samples a process in which nothing is stuck, if it runs or samples were asked for.
-void Why::Implementation::sample(const WhyOptions& wanted, WhyAnswer& answer) const {
+/// Whether a process in which nothing is stuck runs, or spends what counters show, or samples were asked for.
+bool Why::Implementation::is_to_sample(const WhyOptions& wanted, const WhyAnswer& answer) {
+  constexpr std::chrono::milliseconds kShort{120};
+  if (wanted.sample || why::has_run_since(answer.dump, answer.began)) return true;
+  watch->pass_until(kShort);
+  return watch->spends() || why::waits_for_a_disk(answer.dump);
+}
+
+/// A lock that some thread waits for may be held for a moment, or wanted all the time: more looks tell.
+void Why::Implementation::look_at_locks(const WhyOptions& wanted, WhyAnswer& answer) {
+  constexpr std::uint32_t kMostLockLooks = 6;
+  constexpr std::chrono::milliseconds kBetween{60};
+  std::vector<Contention> last;
+  while (locks.any() && locks.looks() < kMostLockLooks) {
+    std::this_thread::sleep_for(kBetween);
+    const auto again = look(wanted);
+    if (!again) return;
+    locks.add(again->dump, again->began);
+    last = why::contentions(again->dump);
+    watch->poll();
+  }
+  if (last.empty()) return;
+  for (Contention& c : answer.contended) {
+    const bool was_lasting = c.is_lasting;
+    why::mark_lasting(last, {&c, 1});
+    c.is_lasting = c.is_lasting || was_lasting;
+  }
+}
+
+/// Who calls for collections may wait while others collect: no sample of running threads shows it.
+void Why::Implementation::look_for_callers(const WhyOptions& wanted, WhyAnswer& answer) const {
+  constexpr int kMostCallerLooks = 6;
+  constexpr std::chrono::milliseconds kBetween{40};
+  for (int i = 0; i < kMostCallerLooks && why::wants_a_caller(answer.causes); i++) {
+    std::this_thread::sleep_for(kBetween);
+    const auto again = look(wanted);
+    if (!again) return;
+    why::add_runtime_places(again->dump, answer.causes);
+  }
+}
+
+void Why::Implementation::sample(const WhyOptions& wanted, WhyAnswer& answer) {
   constexpr std::chrono::milliseconds kUsually{1000};
-  const std::chrono::milliseconds time = wanted.sample.value_or(kUsually);
-  if (is_core() || !answer.verdicts.empty() || time.count() == 0) return;
-  if (!wanted.sample && !why::has_run_since(answer.dump, answer.began)) return;
   if (!may_go_on(wanted, WhyStep::sample)) {
     answer.not_sampled = {ErrorCode::cancelled};
     return;
   }
-  auto busy = why::sample_busyness(shared, answer.dump, time);
-  if (busy)
+  std::unique_ptr<why::FaultSampling> faults;
+  (void)watch->spends();
+  if (watch->touches_memory())
+    if (auto begun = why::FaultSampling::begin(shared)) faults = std::move(*begun);
+  why::SampleHooks hooks;
+  hooks.tick = [&] { watch->poll(); };
+  hooks.ended = [&] { watch->end(); };
+  hooks.done = [&](const Recording& recording, const Busyness& busy) {
+    answer.causes = watch->causes(answer.dump, locks, &busy, &recording);
+  };
+  auto busy = why::sample_busyness(shared, answer.dump, wanted.sample.value_or(kUsually), hooks);
+  if (busy) {
     answer.busy = std::move(*busy);
-  else
+  } else {
     answer.not_sampled = busy.error();
+    watch->end();
+    answer.causes = watch->causes(answer.dump, locks, nullptr, nullptr);
+  }
+  if (faults) faults->end(answer.causes);
+  look_for_callers(wanted, answer);
+}
+
+/// Counters are read at the end whatever was found. More looks and samples only where nothing is stuck.
+void Why::Implementation::add_slowness(const WhyOptions& wanted, WhyAnswer& answer) {
+  constexpr std::chrono::milliseconds kNever{0}, kWithLocks{500};
+  if (!watch) return;
+  const bool looks_on = answer.verdicts.empty() && wanted.sample != kNever;
+  if (looks_on) look_at_locks(wanted, answer);
+  if (looks_on && is_to_sample(wanted, answer)) {
+    sample(wanted, answer);
+  } else {
+    if (looks_on && locks.any()) watch->pass_until(kWithLocks);
+    watch->end();
+    answer.causes = watch->causes(answer.dump, locks, nullptr, nullptr);
+  }
+  answer.health = watch->health(answer.dump);
+  answer.health->longest_lock_wait = locks.longest();
+  // Looks enough to say that a lock is wanted for moments alone.
+  const auto is_lock = [](const SlowCause& c) { return c.kind == SlowKind::contended; };
+  if (locks.looks() > why::LockTally::kLeastLooks && std::none_of(answer.causes.begin(), answer.causes.end(), is_lock))
+    answer.contended.clear();
 }
 
 Why::Why(std::unique_ptr<Session> session) : implementation_(std::make_unique<Implementation>()) {
@@ -275,7 +263,7 @@ Result<WhyAnswer> Why::ask(const WhyOptions& options) {
   if (!answer) return answer;
   if (options.heap && !implementation_->is_core())
     if (auto added = implementation_->add_heap(options, *answer); !added) return fail(added.error());
-  implementation_->sample(options, *answer);
+  implementation_->add_slowness(options, *answer);
   return answer;
 }
 

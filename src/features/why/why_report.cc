@@ -7,7 +7,11 @@ namespace mixstack {
 namespace {
 
 report::WhyExtras extras_of(const WhyAnswer& answer) {
-  return {.busy = answer.busy ? &*answer.busy : nullptr, .contended = answer.contended};
+  return {.busy = answer.busy ? &*answer.busy : nullptr,
+          .contended = answer.contended,
+          .causes = answer.causes,
+          .health = answer.health ? &*answer.health : nullptr,
+          .is_whole = answer.is_whole()};
 }
 
 }  // namespace

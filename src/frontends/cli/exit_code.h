@@ -16,6 +16,7 @@ enum class ExitCode : int {
   output = 9,           ///< the report could not be written
   resources = 10,       ///< too little memory, too few file descriptors or threads, or /proc missing or foreign
   stuck = 11,           ///< `why` found something that is stuck
+  may_end = 12,         ///< `why` found waits for each other that end by their own time-out
 };
 
 }  // namespace mixstack::cli

@@ -144,6 +144,7 @@ Exit codes:
   4  not permitted                 9  the report could not be written
                                   10  no memory, no files left, foreign /proc
                                   11  why: something is stuck
+                                  12  why: the same, but it may time out
 
 You need to be allowed to trace the process: as root, with CAP_SYS_PTRACE, or
 as the same user where kernel.yama.ptrace_scope is 0.
@@ -239,11 +240,12 @@ the process now; 9: could not be written.
 )";
 
 constexpr std::string_view kWhyHelp =
-    R"(Say what a stuck or slow process waits for: deadlocks, locks that hold many
-threads up, threads that keep a garbage collection from beginning; then what
-each thread waits for and who holds it. Read from outside, from the runtime's
-own records and from objects that prove each other; the process is stopped as
-long as for a dump.
+    R"(Say why a process is stuck or slow: deadlocks, locks that hold many threads
+up, threads that keep a garbage collection from beginning; collections,
+exceptions, compiling, memory that grows, a crowded machine, each with its
+numbers and its place in the program; then what each thread waits for and who
+holds it. Read from outside, from the runtime's own records and from objects
+that prove each other; the process is stopped as long as for a dump.
 
 Usage: mixstack why PID [OPTIONS]
        mixstack why CORE [OPTIONS]
@@ -263,13 +265,14 @@ Usage: mixstack why PID [OPTIONS]
       --heap-limit SIZE  not if there is more to search (2G); 512M, 8G
   -o, --out FILE       into a file, by the end of its name: .html (a page with
                        the picture of the graph), .txt, .json, .dot
-      --sample TIME    if nothing is stuck, say what runs, sampled so long (1s,
-                       and only if it runs); 0: do not
+      --sample TIME    if nothing is stuck, say what runs and what makes it
+                       slow, sampled so long (1s, if it runs); 0: do not
       --watch TIME     the answer again, each 10 (seconds), 10s, 5m, with what
                        has not moved since
 
-Exit codes: 0 nothing is stuck; 11 something is; 7 nothing can be told (.NET
-before 10, no .NET, a core without its heap); else as of 'mixstack dump'.
+Exit codes: 0 nothing is stuck, be it slow or not; 11 something is; 12 it is,
+but ends by a time-out of its own; 7 nothing can be told (.NET before 10, no
+.NET, a core without its heap); else as of 'mixstack dump'.
 )";
 
 constexpr std::string_view kRecordHelp =

@@ -4,12 +4,14 @@
 #include <fmt/ranges.h>
 #include <malloc.h>
 
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "frontends/cli/dump_command.h"
 #include "frontends/cli/fd_output.h"
@@ -20,6 +22,7 @@
 #include "mixstack/report.h"
 #include "mixstack/why.h"
 #include "output/report/escape.h"
+#include "output/report/health_history.h"
 #include "output/report/why.h"
 #include "output/report/why_html.h"
 
@@ -41,12 +44,22 @@ WhyOptions why_options(const WhyArguments& arguments, const Environment& environ
   return options;
 }
 
+/// What an answer says beside itself, where there was one before.
+struct Since {
+  std::optional<Unmoved> unmoved{};
+  std::vector<std::string> changes{};
+};
+
 void write_answer(report::Writer& writer, const WhyArguments& arguments, const Environment& environment,
-                  const WhyAnswer& answer, const std::optional<Unmoved>& unmoved) {
+                  const WhyAnswer& answer, const Since& since) {
   const ProcessDump& dump = answer.dump;
   const report::WhyExtras extras{.busy = answer.busy ? &*answer.busy : nullptr,
-                                 .unmoved = unmoved ? &*unmoved : nullptr,
-                                 .contended = answer.contended};
+                                 .unmoved = since.unmoved ? &*since.unmoved : nullptr,
+                                 .contended = answer.contended,
+                                 .causes = answer.causes,
+                                 .health = answer.health ? &*answer.health : nullptr,
+                                 .changes = since.changes,
+                                 .is_whole = answer.is_whole()};
   if (arguments.json) {
     report::write_why_json(writer, dump, answer.verdicts, extras);
   } else if (arguments.dot) {
@@ -62,8 +75,8 @@ void write_answer(report::Writer& writer, const WhyArguments& arguments, const E
 }
 
 ExitCode write_out(const WhyArguments& arguments, const Environment& environment, const WhyAnswer& answer,
-                   const std::optional<Unmoved>& unmoved) {
-  const auto write = [&](report::Writer& writer) { write_answer(writer, arguments, environment, answer, unmoved); };
+                   const Since& since) {
+  const auto write = [&](report::Writer& writer) { write_answer(writer, arguments, environment, answer, since); };
   if (!arguments.out.empty() && arguments.out != "-") {
     const ExitCode code = write_profile_file(arguments.out, true, environment, write);
     if (code == ExitCode::ok)
@@ -97,7 +110,15 @@ struct Asked {
   Why why;
   std::function<ExitCode(const Error&)> complain;
   std::optional<WhyAnswer> before{};  ///< the answer before; nothing: there is none
+  report::HealthHistory history{};
 };
+
+std::string time_of_day() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  if (::localtime_r(&now, &parts) == nullptr) return "the last answer";
+  return fmt::format("{:02}:{:02}:{:02}", parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
 
 ExitCode answer(const WhyArguments& arguments, const Environment& environment, Asked& asked) {
   auto now = asked.why.ask(why_options(arguments, environment));
@@ -106,11 +127,13 @@ ExitCode answer(const WhyArguments& arguments, const Environment& environment, A
     FdOutput(environment.err)
         .write(fmt::format("mixstack: what process {} runs could not be sampled: {}\n", arguments.pid,
                            describe(now->not_sampled)));
-  std::optional<Unmoved> unmoved;
-  if (asked.before) unmoved = mixstack::unmoved(*asked.before, *now);
-  if (const ExitCode code = write_out(arguments, environment, *now, unmoved); code != ExitCode::ok) return code;
+  Since since;
+  if (asked.before) since.unmoved = mixstack::unmoved(*asked.before, *now);
+  if (now->health) since.changes = asked.history.add(*now->health, time_of_day());
+  if (const ExitCode code = write_out(arguments, environment, *now, since); code != ExitCode::ok) return code;
   asked.before = std::move(*now);
-  if (!asked.before->verdicts.empty()) return ExitCode::stuck;
+  if (asked.before->is_stuck()) return ExitCode::stuck;
+  if (!asked.before->verdicts.empty()) return ExitCode::may_end;
   return asked.before->is_whole() ? ExitCode::ok : ExitCode::partial;
 }
 
@@ -135,7 +158,10 @@ ExitCode run_why(const WhyArguments& arguments, const Environment& environment) 
   if (!opened) return opened.error();
   const auto asked = std::make_shared<Asked>(Asked{Why(std::move(opened->session)), std::move(opened->complain)});
   ExitCode code = answer(of, environment, *asked);
-  while (of.watch.count() != 0 && (code == ExitCode::ok || code == ExitCode::stuck || code == ExitCode::partial)) {
+  const auto is_answer = [](ExitCode c) {
+    return c == ExitCode::ok || c == ExitCode::stuck || c == ExitCode::may_end || c == ExitCode::partial;
+  };
+  while (of.watch.count() != 0 && is_answer(code)) {
     std::this_thread::sleep_for(of.watch);
     if (of.out.empty() || of.out == "-") FdOutput(environment.out).write("\n");
     code = answer(of, environment, *asked);

@@ -8,6 +8,7 @@
 #include "mixstack/busy.h"
 #include "mixstack/contention.h"
 #include "mixstack/dump.h"
+#include "mixstack/slowness.h"
 #include "mixstack/unmoved.h"
 #include "mixstack/verdict.h"
 #include "output/report/options.h"
@@ -20,6 +21,10 @@ struct WhyExtras {
   const Busyness* busy = nullptr;
   const Unmoved* unmoved = nullptr;
   std::span<const Contention> contended{};  ///< where there is no verdict
+  std::span<const SlowCause> causes{};      ///< of slowness, dearest first
+  const Health* health = nullptr;           ///< by counters
+  std::span<const std::string> changes{};   ///< with --watch: what changed in its numbers
+  bool is_whole = false;                    ///< all threads were seen, and what each of them waits for is known
 };
 
 /// Verdicts first, then the waits and pending work that were read.

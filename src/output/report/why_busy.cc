@@ -83,9 +83,14 @@ std::string_view busy_kind_words(BusyKind kind) {
 std::string busy_headline(const Busyness& busy) {
   if (!busy.is_busy()) return fmt::format("Not busy: {:.2f} processors", busy.processors());
   const BusyKind most = kinds_of(busy).front();
-  return fmt::format("BUSY: {:.1f} processors, {} {}{}", std::max(busy.processors(), 0.1),
-                     share_words(busy.of(most), busy.samples),
-                     most == BusyKind::jit || most == BusyKind::lock_spinning ? "" : "in ", busy_kind_words(most));
+  std::string text = fmt::format("BUSY: {:.1f} processors, {} {}{}", std::max(busy.processors(), 0.1),
+                                 share_words(busy.of(most), busy.samples),
+                                 most == BusyKind::jit || most == BusyKind::lock_spinning ? "" : "in ",
+                                 busy_kind_words(most));
+  if (most != BusyKind::native) return text;
+  if (!busy.library.empty()) text += ": " + escape_for_terminal(busy.library);
+  if (!busy.caller.empty()) text += ", called by " + escape_for_terminal(busy.caller);
+  return text;
 }
 
 void write_busy_text(Painter& out, const Busyness& busy) {
@@ -120,6 +125,8 @@ void write_busy_json(Writer& out, const Busyness& busy) {
   json.number("samples", busy.samples);
   json.number("lost", busy.lost);
   json.text("source", busy.source);
+  json.text_or_null("library", busy.library);
+  json.text_or_null("caller", busy.caller);
   json_array(json.key("notes"), busy.notes, "", [&](const std::string& note) { out << json_string(note); });
   JsonObject kinds(json.key("kinds"));
   for (std::size_t k = 0; k < kBusyKinds; k++) kinds.number(busy_kind_name(static_cast<BusyKind>(k)), busy.kinds[k]);

@@ -23,6 +23,7 @@
 #include "output/report/why_busy.h"
 #include "output/report/why_contended.h"
 #include "output/report/why_end.h"
+#include "output/report/why_slow.h"
 #include "output/report/words.h"
 
 namespace mixstack::report {
@@ -226,6 +227,11 @@ void write_extras(JsonObject& json, const ProcessDump& dump, const WhyExtras& ex
               Painter painter(text, false);
               write_contended(painter, dump, extras.contended);
             }));
+  json.text("slow", collect([&](Writer& text) {
+              Painter painter(text, false);
+              write_causes_text(painter, extras.causes);
+            }));
+  json.text("health", extras.health == nullptr ? std::string() : health_words(*extras.health));
   if (extras.busy != nullptr) {
     json.text("busy_words", collect([&](Writer& text) {
                 Painter painter(text, false);
@@ -238,6 +244,7 @@ void write_extras(JsonObject& json, const ProcessDump& dump, const WhyExtras& ex
   json.text("unmoved", extras.unmoved == nullptr ? std::string() : collect([&](Writer& text) {
               Painter painter(text, false);
               write_unmoved_text(painter, dump, *extras.unmoved);
+              for (const std::string& change : extras.changes) text << "Changed: " << change << '\n';
             }));
 }
 

@@ -5,6 +5,7 @@
 #include "output/report/why_contended.h"
 #include "output/report/why_end.h"
 #include "output/report/why_pending.h"
+#include "output/report/why_slow.h"
 
 namespace mixstack::report {
 namespace {
@@ -79,8 +80,15 @@ void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdic
       method.close();
     });
     verdict.number("cycles", std::uint64_t{v.methods.empty() ? 0 : v.cycles});
+    verdict.boolean("may_time_out", v.may_time_out);
     verdict.close();
   });
+  write_causes_json(json.key("causes"), extras.causes);
+  if (extras.health != nullptr) {
+    write_health_json(json.key("health"), *extras.health);
+  } else {
+    json.null("health");
+  }
   json_array(json.key("threads"), dump.threads, "\n", [&](const ThreadDump& t) {
     JsonObject thread(out);
     thread.number("tid", std::uint64_t{t.tid});
@@ -107,6 +115,7 @@ void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdic
   } else {
     json.null("unmoved");
   }
+  json_array(json.key("changes"), extras.changes, "", [&](const std::string& line) { out << json_string(line); });
   json.close();
   out << '\n';
 }

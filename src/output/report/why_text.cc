@@ -1,8 +1,10 @@
 // The text answer of `mixstack why`.
 // Input: a dump with waits, the verdicts of judge.h, optional extras (busy, unmoved, contended). Output: lines.
 // Algorithm, in the order of the answer:
-//   1. Truncated core, the process's end, last words. Then busy code; after the headline if waits are not known.
-//   2. Verdicts with their steps, or the sentence that nothing is stuck; contended locks; threads that have not moved.
+//   1. Truncated core, the process's end, last words. Then causes of slowness, and busy code; after the headline if
+//      waits are not known, or if little runs.
+//   2. Verdicts with their steps, or the sentence that nothing is stuck, with numbers; contended locks; threads that have
+//      not moved.
 //   3. Waits, grouped by `likeness` (object type, wait or chain, place), the most frequent first: a thousand workers
 //      that wait alike make one line. Idle helper threads of .NET are only counted. Then pending work (why_pending.h).
 //   4. "Not known" lines: every gap in the evidence is stated, because silence would read as "nothing is wrong".
@@ -27,6 +29,7 @@
 #include "output/report/why_contended.h"
 #include "output/report/why_end.h"
 #include "output/report/why_pending.h"
+#include "output/report/why_slow.h"
 #include "output/report/why_steps.h"
 #include "output/report/words.h"
 
@@ -341,6 +344,33 @@ std::string_view verdict_name(VerdictKind kind) {
   return "chain";
 }
 
+namespace {
+
+/// A process that uses less is called fine before it is said what it runs.
+constexpr double kBusy = 0.5;
+
+bool begins_with_busy(const ProcessDump& dump, std::span<const Verdict> verdicts, const WhyExtras& extras) {
+  // Busy code is no answer where the waits are not known: it comes after the headline then.
+  if (extras.busy == nullptr || (verdicts.empty() && !dump.runtimes.empty() && !knows_waits(dump))) return false;
+  const bool is_answer = extras.health == nullptr || extras.health->wanted() >= kBusy || !extras.causes.empty();
+  return !verdicts.empty() || is_answer;
+}
+
+/// The sentence of an answer without verdicts.
+void write_nothing(Painter& out, const ProcessDump& dump, const WhyExtras& extras, bool is_first) {
+  const bool is_fine = is_first && extras.health != nullptr && extras.is_whole && knows_waits(dump) &&
+                       extras.causes.empty() && extras.contended.empty();
+  if (is_fine) {
+    out.paint(Ink::header, fmt::format("Nothing is wrong: {}.", health_words(*extras.health)));
+  } else {
+    out.paint(Ink::header, nothing_words(dump, extras.contended));
+    if (extras.health != nullptr) out.plain() << '\n' << fmt::format("Counted: {}.", health_words(*extras.health));
+  }
+  out.plain() << "\n\n";
+}
+
+}  // namespace
+
 std::string verdict_words(const ProcessDump& dump, const Verdict& verdict) { return headline(dump, verdict); }
 
 void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Verdict> verdicts,
@@ -349,19 +379,18 @@ void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Ver
   write_cut(out, dump);
   write_end(out, dump);
   write_last_words(out, dump);
-  // Busy code is no answer where the waits are not known: it comes after the headline then.
-  const bool begins_with_busy =
-      extras.busy != nullptr && (!verdicts.empty() || dump.runtimes.empty() || knows_waits(dump));
-  if (begins_with_busy) write_busy_text(out, *extras.busy);
-  if (verdicts.empty()) {
-    out.paint(Ink::header, nothing_words(dump, extras.contended));
-    out.plain() << "\n\n";
-  }
-  if (extras.busy != nullptr && !begins_with_busy) write_busy_text(out, *extras.busy);
-  if (const std::string stage = text_about(dump, kStageSubject); !stage.empty()) out.plain() << stage << ".\n\n";
   for (const Verdict& v : verdicts) write_verdict(out, dump, v);
-  write_contended(out, dump, extras.contended);
+  write_causes_text(out, extras.causes);
+  const bool is_busy_first = begins_with_busy(dump, verdicts, extras);
+  if (is_busy_first) write_busy_text(out, *extras.busy);
+  if (verdicts.empty()) write_nothing(out, dump, extras, !is_busy_first);
+  if (extras.busy != nullptr && !is_busy_first) write_busy_text(out, *extras.busy);
+  if (const std::string stage = text_about(dump, kStageSubject); !stage.empty()) out.plain() << stage << ".\n\n";
+  const auto is_contended = [](const SlowCause& c) { return c.kind == SlowKind::contended; };
+  if (std::none_of(extras.causes.begin(), extras.causes.end(), is_contended))
+    write_contended(out, dump, extras.contended);
   if (extras.unmoved != nullptr) write_unmoved_text(out, dump, *extras.unmoved);
+  for (const std::string& change : extras.changes) out.plain() << "Changed: " << change << '\n';
   write_suspensions(out, dump, verdicts);
   write_waits(out, dump);
   write_pending_text(out, dump);

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace mixstack::process {
@@ -16,6 +15,7 @@ struct CpuQuota {
   std::uint64_t quota_us = 0, period_us = 0;
   std::uint64_t periods = 0,
                 throttled = 0;  ///< since the cgroup was made: periods with ready threads, and throttled ones
+  std::chrono::nanoseconds throttled_time{0};  ///< of all processors together
 };
 
 /// The quotas of the process's cgroup and of those above it, innermost first, at most 32. Empty: none has a quota, or
@@ -26,6 +26,7 @@ struct CpuQuota {
 struct QuotaUse {
   CpuQuota quota;
   std::uint64_t periods = 0, throttled = 0;
+  std::chrono::nanoseconds throttled_time{0};
   /// Throttled in at least a fifth of the periods: threads wait for the quota, not for a processor.
   [[nodiscard]] bool is_felt() const { return throttled != 0 && throttled * 5 >= periods; }
 };
@@ -33,12 +34,5 @@ struct QuotaUse {
                                                 const std::vector<CpuQuota>& after);
 /// "the CPU quota of its cgroup /a/b allows 0.2 processors (20 ms in each 100 ms): throttled in 38 of 40 periods".
 [[nodiscard]] std::string quota_words(const QuotaUse& use);
-
-/// The place of a cgroup's files, from the lines of /proc/PID/cgroup and /proc/self/mountinfo. Public for tests.
-struct CgroupPlace {
-  std::string mount, path;  ///< the folder it is mounted at; below it, "/" or "/a/b"
-  bool is_v2 = false;
-};
-[[nodiscard]] std::optional<CgroupPlace> cpu_cgroup(std::string_view cgroups, std::string_view mountinfo);
 
 }  // namespace mixstack::process

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "process/live/cgroup.h"
+
 namespace mixstack::process {
 namespace {
 
@@ -11,28 +13,37 @@ constexpr const char* kMounts =
     "32 24 0:28 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n";
 
 TEST(CpuQuota, IsFoundInBothVersions) {
-  const auto v1 = cpu_cgroup("4:cpuset:/x\n3:cpu,cpuacct:/a/b\n0::/c\n", kMounts);
+  const auto v1 = cgroup_place("4:cpuset:/x\n3:cpu,cpuacct:/a/b\n0::/c\n", kMounts, "cpu");
   ASSERT_TRUE(v1);
   EXPECT_EQ(v1->mount + v1->path, "/sys/fs/cgroup/cpu,cpuacct/a/b");
   EXPECT_FALSE(v1->is_v2);
-  const auto v2 = cpu_cgroup("0::/c\n", kMounts);
+  const auto v2 = cgroup_place("0::/c\n", kMounts, "cpu");
   ASSERT_TRUE(v2);
   EXPECT_EQ(v2->mount + v2->path, "/sys/fs/cgroup/unified/c");
   EXPECT_TRUE(v2->is_v2);
 }
 
+TEST(Cgroup, EachControllerHasItsOwnPlace) {
+  const auto place = cgroup_place("4:cpuset:/x\n3:cpu,cpuacct:/a/b\n0::/c\n", kMounts, "cpuset");
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->mount + place->path, "/sys/fs/cgroup/cpuset/x");
+  const auto memory = cgroup_place("4:cpuset:/x\n0::/c\n", kMounts, "memory");
+  ASSERT_TRUE(memory && memory->is_v2);
+  EXPECT_EQ(memory->path, "/c");
+}
+
 TEST(CpuQuota, OnlyWhatTheMountShowsIsAsked) {
   const char* part = "31 24 0:27 /docker/1 /sys/fs/cgroup rw - cgroup2 none rw\n";
-  EXPECT_EQ(cpu_cgroup("0::/docker/1\n", part)->path, "/");
-  EXPECT_EQ(cpu_cgroup("0::/docker/1/x\n", part)->path, "/x");
-  EXPECT_FALSE(cpu_cgroup("0::/docker/12\n", part));
-  EXPECT_FALSE(cpu_cgroup("0::/../x\n", kMounts));
-  EXPECT_FALSE(cpu_cgroup("0::/x\n", ""));
-  EXPECT_FALSE(cpu_cgroup("", kMounts));
+  EXPECT_EQ(cgroup_place("0::/docker/1\n", part, "cpu")->path, "/");
+  EXPECT_EQ(cgroup_place("0::/docker/1/x\n", part, "cpu")->path, "/x");
+  EXPECT_FALSE(cgroup_place("0::/docker/12\n", part, "cpu"));
+  EXPECT_FALSE(cgroup_place("0::/../x\n", kMounts, "cpu"));
+  EXPECT_FALSE(cgroup_place("0::/x\n", "", "cpu"));
+  EXPECT_FALSE(cgroup_place("", kMounts, "cpu"));
 }
 
 TEST(CpuQuota, TheCgroupThatStoppedMostIsTold) {
-  const CpuQuota inner{"/a/b", 50000, 100000, 10, 0}, outer{"/a", 20000, 100000, 10, 2};
+  const CpuQuota inner{"/a/b", 50000, 100000, 10, 0, {}}, outer{"/a", 20000, 100000, 10, 2, {}};
   CpuQuota inner_later = inner, outer_later = outer;
   inner_later.periods = outer_later.periods = 50;
   outer_later.throttled = 40;

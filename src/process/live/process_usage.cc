@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "process/live/kernel_counters.h"
+
 namespace mixstack::process {
 namespace {
 
@@ -21,21 +23,11 @@ std::uint64_t number(std::string_view text) {
 
 double ticks_a_second() { return static_cast<double>(std::max(1L, ::sysconf(_SC_CLK_TCK))); }
 
-// proc(5): fields 14, 15 and 22 of /proc/PID/stat.
 ProcessTicks read_ticks(const ProcDir& proc) {
-  ProcessTicks ticks;
-  const auto stat = proc.read("stat", 4 << 10);
-  const std::size_t end = stat ? stat->rfind(')') : std::string::npos;
-  if (end == std::string::npos) return ticks;
-  std::string_view rest = std::string_view(*stat).substr(end + 1);
-  for (unsigned field = 3; field <= 22 && !rest.empty(); field++) {
-    rest.remove_prefix(1);
-    const std::uint64_t value = number(rest.substr(0, rest.find(' ')));
-    if (field == 14 || field == 15) ticks.used += value;
-    if (field == 22) ticks.started = value;
-    rest.remove_prefix(std::min(rest.find(' '), rest.size()));
-  }
-  return ticks;
+  const auto text = proc.read("stat", 4 << 10);
+  const auto stat = text ? parse_stat_counters(*text) : std::nullopt;
+  if (!stat) return {};
+  return {stat->user + stat->system, stat->started};
 }
 
 std::optional<std::chrono::nanoseconds> uptime_of(const ProcessTicks& ticks) {

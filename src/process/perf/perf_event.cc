@@ -26,6 +26,18 @@ bool has_several_core_counters() {
   return found > 1;
 }
 
+std::uint64_t software_event(Sampled sampled) {
+  switch (sampled) {
+    case Sampled::page_faults:
+      return PERF_COUNT_SW_PAGE_FAULTS;
+    case Sampled::nothing:
+      return PERF_COUNT_SW_DUMMY;
+    case Sampled::cpu:
+      break;
+  }
+  return PERF_COUNT_SW_CPU_CLOCK;
+}
+
 ErrorCode code_of(int error) {
   switch (error) {
     case ESRCH:
@@ -52,7 +64,7 @@ ErrorCode code_of(int error) {
 
 EventPlan best_plan(const PerfOptions& options) {
   EventPlan plan;
-  plan.hardware = options.hardware && !has_several_core_counters();
+  plan.hardware = options.sampled == Sampled::cpu && options.hardware && !has_several_core_counters();
   plan.kernel_chain = options.kernel;
   plan.threads_only = !options.inherit_children;
   plan.inherits = options.follow_by_events;
@@ -96,9 +108,11 @@ perf_event_attr make_attributes(const PerfOptions& options, const EventPlan& pla
   perf_event_attr a{};
   a.size = sizeof a;
   a.type = plan.hardware ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
-  a.config = plan.hardware ? std::uint64_t{PERF_COUNT_HW_CPU_CYCLES} : std::uint64_t{PERF_COUNT_SW_CPU_CLOCK};
-  a.freq = 1;
-  a.sample_freq = options.hertz;
+  a.config = plan.hardware ? std::uint64_t{PERF_COUNT_HW_CPU_CYCLES} : software_event(options.sampled);
+  if (options.sampled != Sampled::nothing) {
+    a.freq = 1;
+    a.sample_freq = options.hertz;
+  }
   // The order of fields is that of read_sample in perf_record.cc.
   a.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
                   PERF_SAMPLE_REGS_USER;

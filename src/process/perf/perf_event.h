@@ -12,7 +12,15 @@
 
 namespace mixstack::perf {
 
+/// What a thread's samples are taken of.
+enum class Sampled : std::uint8_t {
+  cpu,          ///< processor time
+  page_faults,  ///< first touches of memory, of all kinds; counted by the kernel, so every machine has them
+  nothing,      ///< no samples, only notices
+};
+
 struct PerfOptions {
+  Sampled sampled = Sampled::cpu;
   std::uint32_t hertz = 999;          ///< samples a second of processor time; no divisor of usual timers
   std::uint32_t stack_bytes = 16384;  ///< of each stack from sp on, at most kMostStackBytes; 0: none
   bool kernel = false;                ///< kernel stacks, too, if permitted
@@ -22,7 +30,7 @@ struct PerfOptions {
   std::size_t ring_bytes = 0;         ///< of one ring, a power of two; 0: by rate, 64 MiB of all at most
 };
 
-/// The event to ask the kernel for. `weaken` drops a wish when the kernel refuses.
+/// The event to ask the kernel for: `sampled` and a plan. `weaken` drops a wish when the kernel refuses.
 struct EventPlan {
   bool hardware = true;       ///< cycles; else the software clock
   bool counts_kernel = true;  ///< time in the kernel, too

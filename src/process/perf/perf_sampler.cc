@@ -350,6 +350,8 @@ std::size_t PerfSampler::ring_bytes() const {
 
 std::string PerfSampler::what() const {
   std::string words = plan_.hardware ? "hardware cycles" : "software CPU clock";
+  if (options_.sampled == Sampled::page_faults) words = "page faults";
+  if (options_.sampled == Sampled::nothing) words = "notices";
   words += ", ";
   words += plan_.counts_kernel ? "user and kernel time" : "user time only";
   words += following_ == Following::by_events ? ", new threads inherit" : ", new threads by /proc";

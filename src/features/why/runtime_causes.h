@@ -1,0 +1,63 @@
+// Causes of slowness that the runtime's own counters tell: collections, memory that grows, exceptions, compiling.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "mixstack/busy.h"
+#include "mixstack/counters.h"
+#include "mixstack/dump.h"
+#include "mixstack/slowness.h"
+
+namespace mixstack::why {
+
+inline constexpr std::size_t kGcReasons = 6;
+
+/// Why collections began. The runtime keeps the reason of the last one alone: it is read again and again, and those
+/// that came in between count like the one that was seen.
+class ReasonTally {
+ public:
+  void note(const std::vector<RuntimeCounters>& runtimes);
+  [[nodiscard]] std::uint64_t of(GcReason reason) const { return counts_[static_cast<std::size_t>(reason)]; }
+  [[nodiscard]] std::uint64_t all() const;
+  /// The reason of most of them; nothing: none was seen.
+  [[nodiscard]] std::optional<GcReason> most() const;
+
+ private:
+  std::array<std::uint64_t, kGcReasons> counts_{};
+  std::vector<std::uint64_t> numbers_;  ///< by runtime: the last collection seen
+};
+
+/// What happened between the first look and the last.
+struct RuntimeEvidence {
+  const Counters& before;
+  const Counters& after;
+  const ReasonTally& reasons;
+  const ProcessDump& dump;                        ///< of the last look
+  const Busyness* busy = nullptr;                 ///< samples of about that time; null: none
+  std::optional<std::chrono::nanoseconds> uptime{};  ///< of the process
+  std::set<std::uint32_t> throwing{};                ///< threads that samples show where they throw; empty: none
+};
+
+/// In no order. Places are not known yet: `add_runtime_places` adds them from samples.
+[[nodiscard]] std::vector<SlowCause> runtime_causes(const RuntimeEvidence& evidence);
+
+[[nodiscard]] std::optional<SlowCause> collections_cause(const RuntimeEvidence& evidence);
+[[nodiscard]] std::optional<SlowCause> managed_growth(const RuntimeEvidence& evidence);
+[[nodiscard]] std::optional<SlowCause> exceptions_cause(const RuntimeEvidence& evidence);
+[[nodiscard]] std::optional<SlowCause> compiling_cause(const RuntimeEvidence& evidence);
+
+/// The thread that allocated most between two looks.
+struct Allocator {
+  ThreadId tid = 0;     ///< of the dump; 0: it is not there
+  double share = 0;     ///< of all bytes
+  double bytes = 0;     ///< of all threads, a second
+  double large = 0;     ///< of those, large objects
+};
+[[nodiscard]] std::optional<Allocator> most_allocating(const Counters& before, const Counters& after,
+                                                       const ProcessDump& dump);
+
+}  // namespace mixstack::why

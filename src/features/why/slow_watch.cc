@@ -1,0 +1,94 @@
+#include "features/why/slow_watch.h"
+
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "features/why/advice.h"
+#include "features/why/health.h"
+#include "features/why/runtime_places.h"
+#include "process/live/kernel_counters.h"
+
+namespace mixstack::why {
+namespace {
+
+constexpr std::chrono::milliseconds kPollEvery{20};
+/// Rates of the kernel's counters, to ticks of 10 ms, say little before.
+constexpr std::chrono::milliseconds kLeastWatch{400};
+
+}  // namespace
+
+Counters SlowWatch::read() const {
+  Counters counters;
+  counters.at = std::chrono::steady_clock::now();
+  counters.kernel = process::kernel_counters(pid_);
+  const std::lock_guard lock(session_->mutex);
+  if (auto runtimes = session_->session->counters()) counters.runtimes = std::move(*runtimes);
+  return counters;
+}
+
+void SlowWatch::begin() {
+  before_ = after_ = read();
+  reasons_.note(before_.runtimes);
+  kernel_.begin();
+}
+
+void SlowWatch::poll() {
+  const std::lock_guard lock(session_->mutex);
+  if (const auto runtimes = session_->session->counters()) reasons_.note(*runtimes);
+}
+
+void SlowWatch::pass_until(std::chrono::milliseconds since_begin) {
+  const auto end = before_.at + since_begin;
+  while (std::chrono::steady_clock::now() < end) {
+    poll();
+    std::this_thread::sleep_until(std::min(end, std::chrono::steady_clock::now() + kPollEvery));
+  }
+}
+
+bool SlowWatch::spends() {
+  after_ = read();
+  return why::spends(before_, after_);
+}
+
+bool SlowWatch::touches_memory() const {
+  constexpr double kFaults = 2000, kBytes = 300'000;  // a second
+  const double seconds = seconds_between(before_, after_);
+  const auto is_above = [&](const std::optional<std::uint64_t>& before, const std::optional<std::uint64_t>& after,
+                            double least) {
+    const auto value = rate(before, after, seconds);
+    return value && *value >= least;
+  };
+  return is_above(before_.kernel.minor_faults, after_.kernel.minor_faults, kFaults) ||
+         is_above(before_.kernel.rss_anon, after_.kernel.rss_anon, kBytes);
+}
+
+void SlowWatch::end() {
+  poll();
+  after_ = read();
+  evidence_ = kernel_.end();
+}
+
+Health SlowWatch::health(const ProcessDump& dump) const { return health_of(before_, after_, dump); }
+
+std::vector<SlowCause> SlowWatch::causes(const ProcessDump& dump, const LockTally& locks, const Busyness* busy,
+                                         const Recording* recording) const {
+  if (after_.at - before_.at < kLeastWatch) return {};
+  RuntimeEvidence evidence{.before = before_, .after = after_, .reasons = reasons_, .dump = dump, .busy = busy,
+                           .uptime = evidence_.uptime};
+  if (recording != nullptr) evidence.throwing = throwing_threads(*recording);
+  std::vector<SlowCause> causes = runtime_causes(evidence);
+  for (SlowCause& cause : kernel_causes(before_, after_, evidence_)) causes.push_back(std::move(cause));
+  for (SlowCause& cause : locks.causes(before_, after_, dump)) causes.push_back(std::move(cause));
+  if (recording != nullptr) {
+    add_runtime_places(*recording, most_allocating(before_, after_, dump), causes);
+    add_places(*recording, causes);
+  }
+  add_runtime_places(dump, causes);
+  add_places(dump, causes);
+  sort_causes(causes);
+  add_advice(pid_, causes);
+  return causes;
+}
+
+}  // namespace mixstack::why

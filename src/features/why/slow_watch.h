@@ -1,0 +1,57 @@
+// Counters and evidence from the first look at a process to the last, and the causes of slowness that they show.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/words/recording.h"
+#include "features/record/stack_recorder.h"
+#include "features/why/kernel_causes.h"
+#include "features/why/lock_tally.h"
+#include "features/why/runtime_causes.h"
+#include "mixstack/busy.h"
+#include "mixstack/counters.h"
+#include "mixstack/dump.h"
+#include "mixstack/slowness.h"
+
+namespace mixstack::why {
+
+/// Stops nothing. One thread at a time; `begin` first.
+class SlowWatch {
+ public:
+  SlowWatch(std::shared_ptr<record::SharedSession> session, std::uint32_t pid)
+      : session_(std::move(session)), pid_(pid), kernel_(pid) {}
+
+  void begin();
+  /// Reads the reason of the last collection, which the next one writes over.
+  void poll();
+  /// Lets time pass until so long after `begin`.
+  void pass_until(std::chrono::milliseconds since_begin);
+  /// Whether something is spent that more looks and samples would explain, by counters up to now.
+  [[nodiscard]] bool spends();
+  /// Whether page faults should be sampled.
+  [[nodiscard]] bool touches_memory() const;
+  void end();
+
+  /// `dump` is of the last look.
+  [[nodiscard]] Health health(const ProcessDump& dump) const;
+  /// After `end`. Causes that have places, where samples or the dump show them; dearest first. `recording` and `busy`
+  /// may be null.
+  [[nodiscard]] std::vector<SlowCause> causes(const ProcessDump& dump, const LockTally& locks, const Busyness* busy,
+                                              const Recording* recording) const;
+
+ private:
+  [[nodiscard]] Counters read() const;
+
+  std::shared_ptr<record::SharedSession> session_;
+  std::uint32_t pid_;
+  KernelWatch kernel_;
+  ReasonTally reasons_;
+  Counters before_, after_;
+  KernelEvidence evidence_;
+};
+
+}  // namespace mixstack::why
