@@ -8,9 +8,9 @@
 #include <string>
 
 #include "engine/images/file_bytes.h"
+#include "engine/symbol_files/debian_packages.h"
 #include "engine/symbol_files/symbol_key.h"
 #include "engine/symbol_files/symbol_path.h"
-#include "session/debian_packages.h"
 
 namespace {
 
@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto bytes = std::as_bytes(std::span(text));
     return images::buffer_file_bytes({bytes.begin(), bytes.end()});
   };
-  for (const auto& [path, package] : session::debian_packages_of({first, "/usr" + first, "/lib/x"}, open))
+  for (const auto& [path, package] : symbol_files::debian_packages_of({first, "/usr" + first, "/lib/x"}, open))
     require(!package.name.empty() && !package.version.empty());
   return 0;
 }

@@ -98,12 +98,16 @@ class Session {
   [[nodiscard]] virtual Result<Capture> capture(const DumpOptions& options) = 0;
   /// The second half, under the caller's control and in any thread. Walkers must be destroyed before the session.
   [[nodiscard]] virtual Result<Walker> walker(Capture capture, const WalkOptions& options) = 0;
+  /// A walker of threads that the caller keeps: any `ThreadCapture`, its bytes included. Nothing is stopped.
+  [[nodiscard]] virtual Result<Walker> walker_of(WalkContext /*context*/, const WalkOptions& /*options*/) {
+    return fail(ErrorCode::unsupported);
+  }
   /// The caller's steppers, for dumps and walkers made from now on.
   [[nodiscard]] virtual StepperChain& steppers() = 0;
   /// Adds a provider, asked before the engine's own.
   virtual void add_name_provider(std::shared_ptr<NameProvider> provider) = 0;
-  /// The runtimes' own counters as they are now, one for each of `ProcessDump::runtimes`. Nothing is stopped: numbers of
-  /// one runtime may be of moments some microseconds apart. The first call finds the places, later ones take
+  /// The runtimes' own counters as they are now, one for each of `ProcessDump::runtimes`. Nothing is stopped: numbers
+  /// of one runtime may be of moments some microseconds apart. The first call finds the places, later ones take
   /// microseconds. Errors: `unsupported`, those of reading mappings.
   [[nodiscard]] virtual Result<std::vector<RuntimeCounters>> counters() { return fail(ErrorCode::unsupported); }
   /// Reads the list of modules and runtimes again, after the target has loaded or unloaded some. Walkers made before

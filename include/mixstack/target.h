@@ -72,8 +72,7 @@ enum class Consistency : std::uint8_t {
   all_stopped_together,
   one_by_one,
   /// Samples of threads that ran on: the runtime's records of them (Thread objects, explicit Frames) are of another
-  /// time than their stacks, and walks do not use them. A walker of such a capture, which may have no threads at all,
-  /// walks samples kept by the caller: any `ThreadCapture`, its bytes included.
+  /// time than their stacks, and walks do not use them. `Session::walker_of` walks samples kept by the caller.
   not_stopped,
 };
 

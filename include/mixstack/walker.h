@@ -65,6 +65,12 @@ struct AsyncCallersOfThread {
   std::vector<SymbolInfo> methods;  ///< innermost first
 };
 
+/// The ground of walks whose threads and bytes the caller keeps (samples): nothing was captured for it.
+struct WalkContext {
+  Consistency consistency = Consistency::not_stopped;  ///< of the threads to be walked
+  std::shared_ptr<const std::vector<Region>> regions;  ///< the mappings that threads run in; null: as they are now
+};
+
 /// Walks the threads of a capture with the steppers and name providers of its session, which must outlive it. A walker
 /// is used by one thread at a time. Any number of walkers, also of one session, run in parallel: each has its own
 /// caches, passed on to the next walker when it is destroyed, but all of them call the users' steppers and name
@@ -78,7 +84,10 @@ class Walker {
   Walker& operator=(Walker&&) noexcept;
   ~Walker();
 
+  /// Without threads if the walker has a WalkContext.
   [[nodiscard]] const Capture& capture() const;
+  /// The mappings that it knows; never null.
+  [[nodiscard]] const std::shared_ptr<const std::vector<Region>>& regions() const;
   /// The captured thread with this id, or null. Valid as long as the walker.
   [[nodiscard]] const ThreadCapture* thread(ThreadId tid) const;
 

@@ -5,13 +5,13 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "session/call_arguments.h"
+#include "base/arch/call_arguments.h"
 
 namespace mixstack::session {
 namespace {
 
 using namespace std::string_view_literals;
-using Arguments = CallArguments;
+using Arguments = arch::CallArguments;
 
 constexpr std::size_t kNativeFrames = 4;  // innermost ones: the call, its cancellation point, the function asked for
 
@@ -68,7 +68,7 @@ class Calls {
 std::optional<Arguments> arguments_of(const ThreadDump& thread) {
   if (thread.facts.arguments) return thread.facts.arguments;
   if (thread.facts.cpu || thread.syscall < 0) return std::nullopt;  // the kernel was asked, and it is in no call
-  return arguments_in(thread.registers);
+  return arch::arguments_in(thread.registers);
 }
 
 class NativeWaits {

@@ -6,12 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "dotnet/runtime/freed_code.h"
 #include "engine/dwarf/dwarf_symbols.h"
 #include "engine/images/file_budget.h"
-#include "engine/symbols/elf_symbols.h"
 #include "mixstack/session.h"
-#include "mixstack/symbolizer.h"
 #include "session/generated_code.h"
 #include "session/process_generation.h"
 #include "session/symbol_sources.h"
@@ -22,14 +19,15 @@ namespace mixstack::session {
 class ProcessSession final : public Session {
  public:
   /// `finder` may be null: no symbols from elsewhere.
-  [[nodiscard]] static Result<std::unique_ptr<Session>> open(std::unique_ptr<Target> target,
-                                                             SharedFinder finder = nullptr,
-                                                             NativeLines lines = NativeLines::at_hand);
+  [[nodiscard]] static Result<std::unique_ptr<ProcessSession>> open(std::unique_ptr<Target> target,
+                                                                    SharedFinder finder = nullptr,
+                                                                    NativeLines lines = NativeLines::at_hand);
 
   [[nodiscard]] Target& target() override { return *target_; }
   [[nodiscard]] Result<ProcessDump> dump(const DumpOptions& options) override;
   [[nodiscard]] Result<Capture> capture(const DumpOptions& options) override;
   [[nodiscard]] Result<Walker> walker(Capture capture, const WalkOptions& options) override;
+  [[nodiscard]] Result<Walker> walker_of(WalkContext context, const WalkOptions& options) override;
   [[nodiscard]] StepperChain& steppers() override { return steppers_; }
   void add_name_provider(std::shared_ptr<NameProvider> provider) override;
   [[nodiscard]] Result<std::vector<RuntimeCounters>> counters() override;
@@ -55,20 +53,9 @@ class ProcessSession final : public Session {
   void read_facts(const std::vector<Region>& regions, const ProcessGeneration* before);
   void follow_mappings(const std::shared_ptr<const std::vector<Region>>& regions);
   [[nodiscard]] WorkerPool::Lease worker();
-  [[nodiscard]] Result<Capture> take(Worker& worker, const DumpOptions& options, bool names);
-  struct DumpInProgress;
-  void take_facts(DumpInProgress& at, bool waits);
-  void read_objects(DumpInProgress& at, Symbolizer& symbolizer);
-  void walk_late(DumpInProgress& at);
-  [[nodiscard]] static std::vector<dotnet::FreedFrame> freed_code(const DumpInProgress& at, const MemoryReader& memory);
-  [[nodiscard]] bool complete_cut_stacks(DumpInProgress& at);
-  [[nodiscard]] bool complete_cut_stack(DumpInProgress& at, ThreadDump& thread, std::size_t stack_bytes);
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> budgeted(Result<std::shared_ptr<const FileBytes>> file) const;
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_mapped(const Region& region) const;
   [[nodiscard]] images::PathOpener path_opener() const;
-  [[nodiscard]] std::shared_ptr<NameProvider> use_native_aot(const CaptureWalk& walk, const Capture& capture,
-                                                             const Worker& worker, ProcessDump& dump) const;
-  void add_target_diagnoses(ProcessDump& dump, const Worker& worker, const std::vector<Region>& regions) const;
 
   std::unique_ptr<Target> target_;
   std::shared_ptr<GeneratedCode> generated_;

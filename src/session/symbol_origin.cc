@@ -7,8 +7,8 @@
 
 #include "base/arch/cpu.h"
 #include "dotnet/bcl/types.h"
+#include "engine/symbol_files/debian_packages.h"
 #include "engine/symbol_files/symbol_key.h"
-#include "session/debian_packages.h"
 
 namespace mixstack::session {
 namespace {
@@ -105,11 +105,11 @@ void find_origins(std::vector<ModuleSymbols>& modules, const ProcessDump& dump, 
   }
   if (others.empty()) return;
   const std::string server = origins.server_of_distribution();
-  const auto packages = debian_packages_of(paths, open);
+  const auto packages = symbol_files::debian_packages_of(paths, open);
   for (ModuleSymbols* module : others) {
     const auto at = packages.find(module->path);
     if (at == packages.end()) continue;
-    module->package = debug_package_of(at->second.name);
+    module->package = symbol_files::debug_package_of(at->second.name);
     module->package_version = at->second.version;
     module->server = server;
   }

@@ -9,8 +9,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/arch/call_arguments.h"
 #include "dotnet/async/waiting_thread.h"
-#include "session/call_arguments.h"
 
 namespace mixstack::session {
 namespace {
@@ -41,7 +41,7 @@ ThreadWait with_our_ids(const ProcessDump& dump, ThreadWait wait, const Ids& our
 
 /// Whether a wait for a handle may time out: the futex call's fourth argument is a time. Without the call: it may.
 bool may_end_by_time(const ThreadDump& thread) {
-  const auto call = thread.syscall >= 0 ? arguments_in(thread.registers) : std::nullopt;
+  const auto call = thread.syscall >= 0 ? arch::arguments_in(thread.registers) : std::nullopt;
   return !call || (*call)[3] != 0;
 }
 
@@ -116,7 +116,7 @@ void read_waits(ProcessDump& dump, const Capture& capture,
       const dotnet::ManagedThread* managed = captured.contains(t.tid) ? runtime->thread(t.ns_tid) : nullptr;
       if (managed == nullptr) continue;
       WaitingThread at{managed, &t.registers, frames[i]};
-      if (const auto call = t.syscall >= 0 ? arguments_in(t.registers) : std::nullopt) at.call = *call;
+      if (const auto call = t.syscall >= 0 ? arch::arguments_in(t.registers) : std::nullopt) at.call = *call;
       if (ThreadWait wait = runtime->wait_of(at); wait.kind != WaitKind::none)
         t.wait = with_our_ids(dump, std::move(wait), ours, capture.frozen == nullptr);
       if (dotnet::objects::may_end_work(frames[i])) working.push_back({managed, &t.registers, frames[i]});

@@ -11,13 +11,24 @@
 #include <algorithm>
 #include <optional>
 
-#include "dotnet/async/waiting_thread.h"
 #include "session/dotnet_view.h"
 #include "session/inlined_frames.h"
 #include "session/unloaded_code.h"
 #include "session/walker_implementation.h"
 
 namespace mixstack {
+namespace {
+
+/// Runtimes and steppers are bound to captures: a context is one without threads.
+Capture without_threads(const Target& target, WalkContext context) {
+  Capture capture;
+  capture.arch = target.info().arch;
+  capture.consistency = context.consistency;
+  capture.regions = std::move(context.regions);
+  return capture;
+}
+
+}  // namespace
 
 std::vector<NameProvider*> name_providers(std::span<const std::shared_ptr<NameProvider>> users,
                                           std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes,
@@ -64,6 +75,12 @@ Walker::Implementation::Implementation(Parts given, Capture captured, const Walk
       symbolizer(name_providers(parts.providers, parts.worker->runtimes(), generated, native)),
       late_walks_(capture.late.size()),
       bound_(&walk) {}
+
+std::unique_ptr<Walker::Implementation> Walker::Implementation::over(WalkContext context, Parts parts,
+                                                                     const WalkOptions& options) {
+  Capture capture = without_threads(parts.target, std::move(context));
+  return std::make_unique<Implementation>(std::move(parts), std::move(capture), options);
+}
 
 const Capture* Walker::Implementation::late_capture(const ThreadCapture& thread) const {
   return thread.instant == 0 || thread.instant > capture.late.size() ? nullptr : &capture.late[thread.instant - 1];
@@ -113,86 +130,14 @@ Trace Walker::Implementation::trace_of(const ThreadCapture& thread) {
   return std::move(dump.trace);
 }
 
-class FrameRange::Implementation {
- public:
-  /// All frames of a walk that is done.
-  Implementation(session::CaptureWalk& walk, Trace whole)
-      : walk_(walk),
-        captured_(whole.stop != StopReason::not_captured),
-        error_(whole.stop_error),
-        whole_(std::move(whole)) {}
-  Implementation(session::CaptureWalk& walk, const ThreadCapture& thread)
-      : walk_(walk),
-        thread_(&thread),
-        checkpoints_(walk.checkpoints_of(thread)),
-        captured_(thread.captured),
-        error_(thread.error) {
-    if (!captured_) return;
-    input_ = walk.input_for(thread);
-    input_.checkpoints = checkpoints_.checkpoints;
-    progress_ = walk.walker().begin(input_);
-    settle();
-  }
-  [[nodiscard]] bool at_end() const {
-    if (whole_) return next_ >= whole_->frames.size();
-    return !progress_ || next_ >= progress_->settled();
-  }
-  [[nodiscard]] const Frame& current() const { return whole_ ? whole_->frames[next_] : current_; }
-  void advance() {
-    next_++;
-    if (!whole_) settle();
-  }
-  [[nodiscard]] StopReason stop() const {
-    if (whole_) return whole_->stop;
-    return progress_ ? judged().stop : StopReason::not_captured;
-  }
-  [[nodiscard]] Error stop_error() const { return progress_ ? judged().stop_error : error_; }
-
- private:
-  void settle() {
-    while (next_ >= progress_->settled() && progress_->step()) {
-    }
-    if (at_end()) return;
-    current_ = progress_->trace().frames[next_];
-    walk_.confirm(std::span(&current_, 1), *thread_);
-  }
-  [[nodiscard]] Trace judged() const {
-    Trace end;
-    end.stop = progress_->trace().stop;
-    end.stop_error = progress_->trace().stop_error;
-    if (!progress_->trace().frames.empty()) end.frames.push_back(progress_->trace().frames.back());
-    walk_.judge_stop(end);
-    return end;
-  }
-
-  session::CaptureWalk& walk_;
-  const ThreadCapture* thread_ = nullptr;  // of a walk in progress
-  Frame current_;                          // likewise
-  dotnet::CheckpointList checkpoints_;
-  bool captured_;
-  Error error_;
-  ThreadInput input_;
-  std::unique_ptr<walk::WalkInProgress> progress_;
-  std::optional<Trace> whole_;
-  std::size_t next_ = 0;
-};
-
-FrameRange::FrameRange(std::unique_ptr<Implementation> implementation) : implementation_(std::move(implementation)) {}
-FrameRange::FrameRange(FrameRange&&) noexcept = default;
-FrameRange& FrameRange::operator=(FrameRange&&) noexcept = default;
-FrameRange::~FrameRange() = default;
-StopReason FrameRange::stop() const { return implementation_->stop(); }
-Error FrameRange::stop_error() const { return implementation_->stop_error(); }
-const Frame& FrameRange::current() const { return implementation_->current(); }
-void FrameRange::advance() { implementation_->advance(); }
-bool FrameRange::at_end() const { return implementation_->at_end(); }
-
 Walker::Walker(std::unique_ptr<Implementation> implementation) : implementation_(std::move(implementation)) {}
 Walker::Walker(Walker&&) noexcept = default;
 Walker& Walker::operator=(Walker&&) noexcept = default;
 Walker::~Walker() = default;
 
 const Capture& Walker::capture() const { return implementation_->capture; }
+
+const std::shared_ptr<const std::vector<Region>>& Walker::regions() const { return implementation_->capture.regions; }
 
 const ThreadCapture* Walker::thread(ThreadId tid) const {
   const auto& all = implementation_->capture.threads;
@@ -211,13 +156,6 @@ std::optional<std::size_t> Walker::plain_addresses(const ThreadCapture& thread, 
   if (!walk.is_sampled()) return std::nullopt;
   const auto plain = walk.plain_addresses(thread, out);
   return plain && !plain->is_cut ? std::optional(plain->count) : std::nullopt;
-}
-
-FrameRange Walker::frames(const ThreadCapture& thread) {
-  session::CaptureWalk& walk = implementation_->walk_of(thread);
-  if (implementation_->has_other_code(thread))
-    return FrameRange(std::make_unique<FrameRange::Implementation>(walk, implementation_->trace_of(thread)));
-  return FrameRange(std::make_unique<FrameRange::Implementation>(walk, thread));
 }
 
 Cursor Walker::initial(const ThreadCapture& thread) {
@@ -259,44 +197,6 @@ std::vector<SymbolInfo> Walker::inlined_at(const Frame& frame, const Frame* call
   for (const auto& runtime : implementation_->parts.worker->runtimes())
     if (chain.empty()) chain = runtime->inlined_at(frame, callee);
   return chain;
-}
-
-std::optional<AsyncCallersOfThread> Walker::async_callers(const ThreadCapture& thread, std::span<const Frame> frames) {
-  const auto owner = implementation_->walk_of(thread).owner_of(thread);
-  if (owner.thread == nullptr) return std::nullopt;
-  Symbolizer& names = symbolizer();
-  std::vector<dotnet::objects::WaitFrame> asked;
-  asked.reserve(frames.size());
-  std::optional<AsyncCallersOfThread> callers;
-  Address method = 0;  // of the managed frame before
-  for (const Frame& f : frames) {
-    asked.push_back({f.sp, f.cfa, f.kind == FrameKind::managed, {}});
-    dotnet::objects::WaitFrame& frame = asked.back();
-    if (!frame.is_managed) continue;
-    frame.method = names.symbols()[names.name(f)].name;
-    if (!callers && dotnet::objects::runs_async_methods(frame)) callers.emplace().method = method;
-    if (!dotnet::objects::restores_context(frame)) method = f.method;
-  }
-  if (!callers) return std::nullopt;
-  const MemorySlice* copied =
-      implementation_->capture.consistency == Consistency::not_stopped ? &thread.stack : nullptr;
-  auto found = owner.runtime->async_callers({owner.thread, &thread.registers, asked, {}, copied});
-  callers->are_told = found.has_value();
-  for (auto& caller : found.value_or(std::vector<dotnet::objects::LogicalCaller>())) {
-    SymbolInfo& symbol = callers->methods.emplace_back();
-    if (caller.ip == 0) {
-      symbol.name = std::move(caller.method);
-      symbol.module = std::move(caller.module);
-    } else {
-      Frame frame;
-      frame.pc = CodeAddress::exact(caller.ip);
-      frame.kind = FrameKind::managed;
-      frame.method = caller.method_desc;
-      frame.method_start = caller.method_start;
-      symbol = name(frame);
-    }
-  }
-  return callers;
 }
 
 std::shared_ptr<const void> Walker::generation() const { return implementation_->parts.worker->facts(); }

@@ -30,6 +30,9 @@ class Walker::Implementation {
   };
   /// `capture` has its regions.
   Implementation(Parts parts, Capture capture, const WalkOptions& options);
+  /// `context` has its regions, too.
+  [[nodiscard]] static std::unique_ptr<Implementation> over(WalkContext context, Parts parts,
+                                                            const WalkOptions& options);
 
   /// The walk of a thread's instant, with the runtimes bound to it.
   [[nodiscard]] session::CaptureWalk& walk_of(const ThreadCapture& thread);

@@ -97,10 +97,7 @@ TEST_P(DotnetWalker, PlainAddressesAreThoseOfTheWholeWalk) {
   auto stopped = walker_of(**session);
   ASSERT_TRUE(stopped);
   std::vector<CodeAddress> out(1 << 17);  // one of the scenarios is deep
-  Capture nothing;
-  nothing.arch = stopped->capture().arch;
-  nothing.consistency = Consistency::not_stopped;
-  auto walker = (*session)->walker(std::move(nothing), {});
+  auto walker = (*session)->walker_of({}, {});
   ASSERT_TRUE(walker);
   std::size_t plain = 0, managed = 0;
   for (const ThreadCapture& thread : stopped->capture().threads) {

@@ -25,8 +25,10 @@ OTHERWISE = {
     "crash_stack_overflow_small": "as above",
 }
 FEWER = {"sleepers": ("60", "25")}
-# What only the kernel knows of a process that is there: its children's names, and where its sockets lead.
-OF_THE_KERNEL = {"child_process": [r"thread\.wait\.detail"], "sync_over_socket": [r"thread\.wait\.(type|detail)"]}
+# Known only of a process that is there: who the others are that it waits for, and where its sockets lead.
+OTHER_PROCESSES = [r"thread\.wait\.detail", r"thread\.wait\.processes\.length"]
+OF_THE_KERNEL = {"sync_over_socket": [r"thread\.wait\.(type|detail)"],
+                 **dict.fromkeys(("child_process", "coprocess", "file_lock_cycle", "full_pipe", "stopped_child"), OTHER_PROCESSES)}
 
 
 def all_scenarios():

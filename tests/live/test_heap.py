@@ -14,7 +14,7 @@ import processes
 from harness import LiveCase
 
 SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/formats/why.schema.json").read_text())
-STUCK, FINE = 11, 0
+STUCK, FINE, NOT_KNOWN = 11, 0, 7
 SERVER = {"DOTNET_gcServer": "1", "DOTNET_GCHeapCount": "2"}
 
 
@@ -30,7 +30,11 @@ def oracle(pid):
 
 class Heap(LiveCase):
     def why(self, of, *options):
-        status, out, error, _ = mixstack_dump.run("why", of, "--json", "--heap", *options)
+        for _ in range(5):
+            status, out, error, _ = mixstack_dump.run("why", of, "--json", "--heap", *options)
+            # On a busy machine a thread may not stop with the others, and then nothing is said of its wait.
+            if status != NOT_KNOWN or not isinstance(of, int):
+                break
         self.assertIn(status, (STUCK, FINE), error)
         answer = json.loads(out)
         jsonschema.validate(answer, SCHEMA)

@@ -16,23 +16,12 @@
 #include <utility>
 
 #include "base/system/proc_mount.h"
+#include "base/system/small_file.h"
 
 namespace mixstack::agent_client {
 namespace {
 
 constexpr std::size_t kMostEnvironment = 4u << 20, kMostMaps = 16u << 20, kMostEntries = 1u << 16, kMostSockets = 16;
-
-[[nodiscard]] std::string read_file(const std::string& path, std::size_t most) {
-  const base::ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text;
-  for (ssize_t n = 1; fd && n > 0 && text.size() < most;) {
-    const std::size_t at = text.size();
-    text.resize(at + 64 * 1024);
-    n = ::read(fd.get(), text.data() + at, text.size() - at);
-    text.resize(at + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-  }
-  return text;
-}
 
 /// Number `index` of the line "Key:\t1\t2\t3", or the last number if there are fewer.
 [[nodiscard]] std::optional<std::uint32_t> field(std::string_view text, std::string_view key, std::size_t index) {
@@ -53,14 +42,14 @@ constexpr std::size_t kMostEnvironment = 4u << 20, kMostMaps = 16u << 20, kMostE
 }
 
 [[nodiscard]] char state_of(std::uint32_t pid) {
-  const std::string stat = read_file("/proc/" + std::to_string(pid) + "/stat", 4096);
+  const std::string stat = base::text_at("/proc/" + std::to_string(pid) + "/stat", 4096);
   const std::size_t end = stat.rfind(") ");
   return end == stat.npos || end + 2 >= stat.size() ? '?' : stat[end + 2];
 }
 
 /// user_namespaces(7): lines of "inside outside count".
 [[nodiscard]] uid_t outer_root(std::uint32_t pid) {
-  const std::string map = "\nmap: " + read_file("/proc/" + std::to_string(pid) + "/uid_map", 4096);
+  const std::string map = "\nmap: " + base::text_at("/proc/" + std::to_string(pid) + "/uid_map", 4096);
   const auto inside = field(map, "map", 0), outside = field(map, "map", 1);
   return inside == 0u && outside ? *outside : 0;
 }
@@ -147,7 +136,7 @@ Outcome<TargetPlace> place_of(std::uint32_t pid) {
                       " is another one (nsenter -t PID -p -m ..., or mount a /proc of this namespace)"});
   }
   const std::string process = "/proc/" + std::to_string(pid);
-  const std::string status = read_file(process + "/status", 64 * 1024);
+  const std::string status = base::text_at(process + "/status", 64 * 1024);
   if (status.empty())
     return refuse(ErrorCode::no_such_process, "there is no process " + std::to_string(pid) + " (or /proc hides it)");
   TargetPlace place;
@@ -170,10 +159,10 @@ Outcome<TargetPlace> place_of(std::uint32_t pid) {
     place.has_own_root = ::fstat(place.root.get(), &a) == 0 && ::fstat(ours.get(), &b) == 0 &&
                          (a.st_dev != b.st_dev || a.st_ino != b.st_ino);
   }
-  const std::string chosen = variable_of(read_file(process + "/environ", kMostEnvironment), "TMPDIR");
+  const std::string chosen = variable_of(base::text_at(process + "/environ", kMostEnvironment), "TMPDIR");
   if (chosen.starts_with('/')) place.folders.push_back(chosen);
   place.folders.emplace_back("/tmp");
-  place.has_musl = names_musl(read_file(process + "/maps", kMostMaps));
+  place.has_musl = names_musl(base::text_at(process + "/maps", kMostMaps));
   return place;
 }
 

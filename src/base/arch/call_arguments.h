@@ -1,5 +1,9 @@
-// The registers of a system call's arguments.
+// The arguments of a system call, of a thread that is in it.
 #pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
 
 #include "base/arch/aarch64/call_arguments.h"
 #include "base/arch/per_cpu.h"
@@ -14,5 +18,19 @@ inline constexpr PerCpu<std::array<unsigned, 6>> kCallArguments{
     .x86 = {Registers::kMax, Registers::kMax, Registers::kMax, Registers::kMax, Registers::kMax, Registers::kMax},
     .arm = {Registers::kMax, Registers::kMax, Registers::kMax, Registers::kMax, Registers::kMax, Registers::kMax},
     .unknown = {Registers::kMax, Registers::kMax, Registers::kMax, Registers::kMax, Registers::kMax, Registers::kMax}};
+
+using CallArguments = std::array<std::uint64_t, 6>;
+
+/// As its registers have them; nothing: they do not tell all.
+[[nodiscard]] inline std::optional<CallArguments> arguments_in(const Registers& of) {
+  CallArguments arguments{};
+  const auto& registers = kCallArguments[of.arch()];
+  for (std::size_t i = 0; i < arguments.size(); i++) {
+    const auto value = of.get(registers[i]);
+    if (!value) return std::nullopt;
+    arguments[i] = *value;
+  }
+  return arguments;
+}
 
 }  // namespace mixstack::arch

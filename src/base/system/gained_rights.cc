@@ -1,15 +1,14 @@
 #include "base/system/gained_rights.h"
 
-#include <fcntl.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
-#include "base/system/scoped_fd.h"
+#include "base/system/number.h"
+#include "base/system/proc_status.h"
 
 namespace mixstack::base {
 namespace {
@@ -59,20 +58,10 @@ std::string as_docker_options(std::string_view list) {
 
 GainLimits own_gain_limits() {
   GainLimits limits;
-  const ScopedFd fd(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
-  std::string status(8 << 10, '\0');
-  const ssize_t size = fd ? ::read(fd.get(), status.data(), status.size()) : 0;
-  status.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
-  const auto value = [&](std::string_view key, std::uint64_t& number, int base) {
-    const std::size_t at = status.find(key);
-    const std::size_t digits = at == std::string::npos ? at : status.find_first_not_of(" \t", at + key.size());
-    if (digits == std::string::npos) return;
-    (void)std::from_chars(status.data() + digits, status.data() + status.size(), number, base);
-  };
-  std::uint64_t no_new_privs = 0;
-  value("\nCapBnd:", limits.bounding, 16);
-  value("\nNoNewPrivs:", no_new_privs, 10);
-  limits.no_new_privs = no_new_privs != 0;
+  const std::string status = own_status();
+  const auto bounding = status_field(status, "CapBnd").value_or("");
+  limits.bounding = leading_number<std::uint64_t>(bounding, 16).value_or(limits.bounding);
+  limits.no_new_privs = status_number(status, "NoNewPrivs") != 0;
   struct statvfs place {};
   limits.is_nosuid = ::statvfs("/proc/self/exe", &place) == 0 && (place.f_flag & ST_NOSUID) != 0;
   return limits;

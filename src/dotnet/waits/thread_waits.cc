@@ -8,6 +8,7 @@
 #include "dotnet/waits/thread_waits.h"
 
 #include <algorithm>
+#include <array>
 
 #include "dotnet/bcl/locks.h"
 #include "dotnet/bcl/sockets_and_requests.h"
@@ -92,6 +93,14 @@ bool ThreadWaits::can_be_told() {
 }
 
 bool ThreadWaits::is_for_an_object(const WaitingThread& at) {
+  // Nothing of the program can be lost in the waits of these threads: they wait for work.
+  const auto serves = [](const WaitFrame& f) {
+    constexpr std::array kServants{bcl::kPoolGate, bcl::kPoolWaits, bcl::kTimerThread, bcl::kSocketThread};
+    return f.is_managed && std::any_of(kServants.begin(), kServants.end(), [&f](const auto& start) {
+             return std::string_view(f.method).starts_with(start);
+           });
+  };
+  if (std::any_of(at.frames.begin(), at.frames.end(), serves)) return false;
   return is_inside(at, bcl::kWaitHandleMethods) || is_inside(at, bcl::kJoin) || is_inside(at, bcl::kLockMethods) ||
          is_inside(at, bcl::kConditionMethods) || is_inside(at, bcl::kWaitsForCallback);
 }

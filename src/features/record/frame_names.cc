@@ -97,7 +97,7 @@ bool FrameNames::is_freed_method(const Frame& frame, const SymbolInfo& symbol) c
   if (frame.kind == FrameKind::managed) return is_nameless(symbol) && !walker_->keeps_name(frame);
   if (!symbol.name.empty()) return false;
   if (frame.kind != FrameKind::undescribed || frame.pc.is_exact()) return false;
-  const auto& regions = walker_->capture().regions;
+  const auto& regions = walker_->regions();
   if (regions == nullptr) return false;
   const auto around = std::find_if(regions->begin(), regions->end(),
                                    [&](const Region& r) { return r.range.contains(frame.pc.lookup()); });

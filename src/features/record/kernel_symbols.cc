@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
+
+#include "base/system/small_file.h"
 
 namespace mixstack::record {
 
@@ -28,10 +29,7 @@ void KernelSymbols::read(std::string_view text) {
 std::string KernelSymbols::name(Address address) {
   if (!is_read_) {
     is_read_ = true;
-    std::ifstream file("/proc/kallsyms");
-    std::string text, line;
-    while (text.size() < kMostBytes && std::getline(file, line)) text += line + '\n';
-    read(text);
+    read(base::text_at("/proc/kallsyms", kMostBytes));
   }
   auto at = std::upper_bound(symbols_.begin(), symbols_.end(), address,
                              [](Address a, const Symbol& symbol) { return a < symbol.address; });

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
+
+#include "base/system/small_file.h"
 
 namespace mixstack::record {
 namespace {
@@ -34,13 +34,6 @@ std::optional<Mapping> parse_mapping(std::string_view line) {
   }
   mapping.may_be_stack = is_writable && (rest == "0" || rest.starts_with("0 "));
   return mapping;
-}
-
-std::string read_maps(std::uint32_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/maps");
-  std::string text, line;
-  while (text.size() < kMostText && std::getline(file, line)) text += line + '\n';
-  return text;
 }
 
 }  // namespace
@@ -76,7 +69,7 @@ void StackEnds::look(std::uint64_t now_ns) {
   if (!is_any_unknown_ || now_ns - looked_ns_ < kInterval) return;
   looked_ns_ = now_ns;
   is_any_unknown_ = false;
-  const std::string maps = read_maps(pid_);
+  const std::string maps = base::text_at("/proc/" + std::to_string(pid_) + "/maps", kMostText);
   for (auto& [tid, thread] : threads_) {
     if (thread.stack.contains(thread.sp) || thread.sp == 0 || thread.looks >= kMostLooks) continue;
     thread.looks++;

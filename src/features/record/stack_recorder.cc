@@ -64,13 +64,23 @@ StackRecorder::StackRecorder(SharedSession& session, SharedRecording& shared, co
       shared_(shared),
       options_(options),
       target_(session.session->target().info()),
+      walker_(session, options.max_frames, options.mappings_are_told),
       names_(shared.recording, target_),
       known_stacks_(random_number()) {}
 
 void StackRecorder::warm_up(SampleBatch batch) {
-  is_warming_up_ = true;
+  state_ = State::warming_up;
   (void)take(std::move(batch));
-  is_warming_up_ = false;
+  state_ = State::recording;
+}
+
+/// The report may never come.
+void StackRecorder::hurry_if_too_many_wait() {
+  if (state_ == State::ending) return;
+  std::size_t samples = 0;
+  for (const SampleBatch& one : waiting_) samples += one.samples.size();
+  const bool are_too_many = waiting_.size() > kMostWaiting || samples > kMostWaitingSamples;
+  state_ = are_too_many ? State::hurrying : State::recording;
 }
 
 /// Samples wait until all mappings made before them, and before the walker read the mappings, are known: otherwise the
@@ -79,19 +89,20 @@ void StackRecorder::warm_up(SampleBatch batch) {
 /// walked later.
 bool StackRecorder::must_wait(const SampleBatch& batch) const {
   const bool is_stop = batch.capture.consistency != Consistency::not_stopped;
-  return !is_stop && options_.mappings_are_told && !is_hasty_ && !is_warming_up_ &&
-         std::max(batch.until_ns, mappings_end_ns_) > mapped_until_ns_;
+  return !is_stop && state_ == State::recording && walker_.is_ahead_of_reports(batch.until_ns);
+}
+
+/// The walker was made anew for the sample, and has read mappings that are not reported yet.
+bool StackRecorder::sample_must_wait() const {
+  return walker_.is_shared() && state_ == State::recording && walker_.is_ahead_of_reports();
 }
 
 Result<void> StackRecorder::take(SampleBatch batch) {
-  note_mapped(batch);
-  if (is_warming_up_) return take_now(std::move(batch));
+  walker_.note_mapped(batch);
+  if (state_ == State::warming_up) return take_now(std::move(batch));
   waiting_.push_back(std::move(batch));
   while (!waiting_.empty()) {
-    // Too many batches or samples wait: stop waiting, the report may never come.
-    std::size_t samples = 0;
-    for (const SampleBatch& one : waiting_) samples += one.samples.size();
-    is_hasty_ = waiting_.size() > kMostWaiting || samples > kMostWaitingSamples || is_ending_;
+    hurry_if_too_many_wait();
     if (must_wait(waiting_.front())) break;
     SampleBatch next = std::move(waiting_.front());
     waiting_.pop_front();
@@ -100,73 +111,47 @@ Result<void> StackRecorder::take(SampleBatch batch) {
   return {};
 }
 
-void StackRecorder::note_mapped(SampleBatch& batch) {
-  for (const MappedCode& code : batch.mapped)
-    for (const AddressRange& part : known_code_.learn(code))
-      changes_.add({code.time_ns, part, code.inode, code.file_offset});
-  if (!batch.mapped.empty()) mappings_ = nullptr;
-  batch.mapped.clear();
-  mapped_until_ns_ = std::max(mapped_until_ns_, batch.mapped_until_ns);
-}
-
-/// Learns the code that is there at the start: otherwise the first report of a mapping that grows would mean new code.
-void StackRecorder::learn_code() {
-  if (has_learned_code_ || mappings_ == nullptr) return;
-  has_learned_code_ = true;
-  for (const Region& region : *mappings_)
-    if (region.executable) (void)known_code_.learn({0, region.range, region.inode, region.file_offset});
-}
-
-/// Whether code was mapped at one of the places after the walker's mappings were read and before the sample was taken.
-bool StackRecorder::is_older(std::span<const CodeAddress> places, Taken taken) const {
-  return !changes_.empty() && std::any_of(places.begin(), places.end(), [&](const CodeAddress& place) {
-    return changes_.touch(place.lookup(), mappings_ns_, taken.until_ns);
-  });
-}
-
 /// Whether the walker may know other code at the place than was there when the sample was taken.
 bool StackRecorder::is_other_code(CodeAddress place, Taken taken) const {
-  if (is_hasty_ && changes_.touch(place.lookup(), 0, UINT64_MAX)) return true;
-  return changes_.touch(place.lookup(), mappings_ns_, taken.until_ns) ||
-         changes_.touch(place.lookup(), taken.from_ns, mappings_end_ns_);
+  return (is_hasty() && walker_.changes().touch(place.lookup(), 0, UINT64_MAX)) || walker_.is_other_code(place, taken);
 }
 
-/// False: no walker could be made, or its mappings are not complete yet (`wants_to_wait_`).
+/// After each new walker.
+void StackRecorder::begin_walker() {
+  known_stacks_.begin_walker(names_.begin(*walker_, std::chrono::nanoseconds(walker_.made_ns())));
+}
+
+/// False: no walker could be made, or its mappings are not complete yet (`sample_must_wait`).
 bool StackRecorder::renew_walker() {
-  mappings_ = nullptr;
-  Capture nothing;
-  nothing.arch = target_.arch;
-  nothing.consistency = Consistency::not_stopped;
-  if (!make_walker(std::move(nothing)) || !walker_) return false;
-  wants_to_wait_ = options_.mappings_are_told && !is_hasty_ && !is_warming_up_ && mappings_end_ns_ > mapped_until_ns_;
-  return !wants_to_wait_;
+  if (!walker_.renew()) return false;
+  begin_walker();
+  return !sample_must_wait();
 }
 
 Result<void> StackRecorder::take_now(SampleBatch batch) {
-  source_ = std::min<std::size_t>(batch.source, 1);
-  batch_ns_ = monotonic_ns();
-  taken_until_ns_ = batch.until_ns;
-  taken_from_ns_ = batch.samples.empty() ? batch_ns_ : batch.samples.front().time_ns;
+  batch_.source = std::min<std::size_t>(batch.source, 1);
+  batch_.begun_ns = monotonic_ns();
+  batch_.taken = {batch.samples.empty() ? batch_.begun_ns : batch.samples.front().time_ns, batch.until_ns};
   if (!batch.samples.empty())
     if (auto prepared = prepare_walker(batch); !prepared) return prepared;
-  wants_to_wait_ = false;
   const std::lock_guard lock(shared_.mutex);
+  const std::size_t samples = std::min(batch.threads.size(), batch.samples.size());
   std::size_t done = 0;
-  for (; done < batch.threads.size() && done < batch.samples.size(); done++) {
-    wants_to_wait_ = must_wait(batch);
+  while (done < samples && !must_wait(batch)) {
     if (done + 1 < batch.threads.size()) fetch_ahead(batch.threads[done + 1].stack.bytes);
     batch.threads[done].taken_ns = batch.samples[done].time_ns;
-    if (!wants_to_wait_) record(batch.threads[done], batch.samples[done]);
-    if (wants_to_wait_) break;
+    record(batch.threads[done], batch.samples[done]);
+    if (must_wait(batch)) break;  // this sample, too
+    done++;
   }
-  if (!wants_to_wait_) {
+  if (done == samples) {
     finish(batch);
     return {};
   }
   const auto count = static_cast<std::ptrdiff_t>(done);
   batch.threads.erase(batch.threads.begin(), batch.threads.begin() + count);
   batch.samples.erase(batch.samples.begin(), batch.samples.begin() + count);
-  batch.capture.storage = std::move(bytes_);
+  batch.capture.storage = std::move(batch_.bytes);
   waiting_.push_front(std::move(batch));
   return {};
 }
@@ -176,55 +161,23 @@ Result<void> StackRecorder::prepare_walker(SampleBatch& batch) {
   const bool is_shared = batch.capture.consistency == Consistency::not_stopped;
   if (is_shared) {
     // The walker outlives the batch: it must not refer to bytes that the next batch frees.
-    bytes_ = std::move(batch.capture.storage);
+    batch_.bytes = std::move(batch.capture.storage);
     batch.capture.threads.clear();
     batch.capture.roots.clear();
   }
-  if (is_shared && walker_is_shared_ && walker_ && monotonic_ns() - walker_made_ns_ < kWalkerLife) return {};
+  if (is_shared && walker_.is_shared() && monotonic_ns() - walker_.made_ns() < kWalkerLife) return {};
   unknown_.clear();
-  return make_walker(std::move(batch.capture));
-}
-
-/// Reuses the last walker's mappings of code unless a source has reported a change.
-void StackRecorder::lend_mappings(Capture& capture) {
-  const std::uint64_t now = monotonic_ns();
-  const bool are_true = options_.mappings_are_told && mappings_ != nullptr && now - mappings_ns_ < kMappingsLife;
-  const bool are_lent = are_true && !capture.regions && capture.consistency == Consistency::not_stopped;
-  // A stop has read its own mappings, when it took place.
-  mappings_were_given_ = capture.regions != nullptr;
-  if (!are_lent) mappings_ns_ = mappings_were_given_ ? std::min(taken_from_ns_, now) : now;
-  are_lent_ = are_lent;
-  if (are_lent) capture.regions = mappings_;
-}
-
-Result<void> StackRecorder::make_walker(Capture capture) {
-  lend_mappings(capture);
-  const std::lock_guard lock(session_.mutex);
-  walker_.reset();  // frees its caches first
-  walker_is_shared_ = capture.consistency == Consistency::not_stopped;
-  WalkOptions options;
-  options.max_frames = options_.max_frames;
-  auto made = session_.session->walker(std::move(capture), options);
-  if (!made) return fail(made.error());
-  walker_.emplace(std::move(*made));
-  mappings_ = walker_->capture().regions;
-  walker_made_ns_ = monotonic_ns();
-  if (!are_lent_)
-    mappings_end_ns_ = mappings_were_given_ ? std::min(taken_until_ns_, walker_made_ns_) : walker_made_ns_;
-  learn_code();
-  known_stacks_.begin_walker(names_.begin(*walker_, std::chrono::nanoseconds(walker_made_ns_)));
-  gc_pending_ = false;
-  for (const dotnet::Runtime& runtime : walker_->runtimes())
-    gc_pending_ = gc_pending_ || runtime.summary().suspension.has_value();
-  return {};
+  auto made = walker_.make(std::move(batch.capture), batch_.taken);
+  if (made) begin_walker();
+  return made;
 }
 
 /// A walker that was made before the samples were taken may not know code that has come since.
 std::optional<Trace> StackRecorder::walk(const ThreadCapture& thread, Taken taken) {
   Trace trace = walker_->walk(thread);
-  if (walker_is_shared_ && !changes_.empty() && monotonic_ns() - walker_made_ns_ >= kLeastWalkerLife) {
+  if (walker_.may_be_renewed()) {
     const bool is_late = std::any_of(trace.frames.begin(), trace.frames.end(),
-                                     [&](const Frame& frame) { return is_older(std::span(&frame.pc, 1), taken); });
+                                     [&](const Frame& frame) { return walker_.is_newer_code(frame.pc, taken); });
     if (is_late && !renew_walker()) return std::nullopt;
     if (is_late) trace = walker_->walk(thread);
   }
@@ -232,11 +185,11 @@ std::optional<Trace> StackRecorder::walk(const ThreadCapture& thread, Taken take
   const auto nameless = std::find_if(trace.frames.begin(), trace.frames.end(),
                                      [this](const Frame& frame) { return names_.lacks_name(frame); });
   if (!unknown && nameless != trace.frames.end()) unknown = nameless->pc.raw();
-  if (!walker_is_shared_ || walker_made_ns_ >= batch_ns_ || !unknown) return trace;
+  if (!walker_.is_shared() || walker_.made_ns() >= batch_.begun_ns || !unknown) return trace;
   if (unknown_.size() >= kMostUnknown) unknown_.clear();
-  const auto [made_for, is_new] = unknown_.emplace(*unknown, batch_ns_);
-  if (!is_new && batch_ns_ - made_for->second < kWalkerLife) return trace;
-  made_for->second = batch_ns_;
+  const auto [made_for, is_new] = unknown_.emplace(*unknown, batch_.begun_ns);
+  if (!is_new && batch_.begun_ns - made_for->second < kWalkerLife) return trace;
+  made_for->second = batch_.begun_ns;
   // The process may have ended: the old walker's frames can no longer be named.
   if (!renew_walker()) return std::nullopt;
   return walker_->walk(thread);
@@ -247,7 +200,8 @@ void StackRecorder::finish(SampleBatch& batch) {
   for (const Repeat& r : batch.running) found_running(r);
   for (const ThreadId tid : batch.unseen) leave_unseen(tid);
   for (const ThreadId tid : batch.lost)
-    if (const auto known = threads_.find(tid); known != threads_.end()) known->second.runs[source_].has_stack = false;
+    if (const auto known = threads_.find(tid); known != threads_.end())
+      known->second.runs[batch_.source].has_stack = false;
   if (batch.others_ns != 0) repeat_others(batch.others_ns);
   for (const ThreadId tid : batch.ended) end(tid);
 }
@@ -259,7 +213,7 @@ void StackRecorder::flush() {
 }
 
 void StackRecorder::end_all() {
-  is_ending_ = true;
+  state_ = State::ending;
   (void)take({});
   const std::lock_guard lock(shared_.mutex);
   for (auto& [tid, thread] : threads_) {
@@ -303,37 +257,37 @@ void StackRecorder::record(const ThreadCapture& capture, const SampledThread& sa
   Thread* thread = thread_of(capture.tid, time, &capture);
   if (thread != nullptr) thread->told_ns = sample.time_ns;
   if (!capture.captured || thread == nullptr) {
-    if (!is_warming_up_) (capture.captured ? account.lost_in_tree : account.lost_to_stops)++;
-    if (thread != nullptr) thread->runs[source_].has_stack = false;
+    if (counts()) (capture.captured ? account.lost_in_tree : account.lost_to_stops)++;
+    if (thread != nullptr) thread->runs[batch_.source].has_stack = false;
     return;
   }
-  if (!thread->is_named && walker_) name_thread(*thread, capture);
-  if (!walker_) return;
-  const auto stack = walked(capture, sample.kernel, {sample.time_ns, std::max(sample.time_ns, taken_until_ns_)});
+  if (walker_.state() == SampleWalker::State::none) return;
+  if (!thread->is_named) name_thread(*thread, capture);
+  const auto stack = walked(capture, sample.kernel, {sample.time_ns, std::max(sample.time_ns, batch_.taken.until_ns)});
   if (!stack) {
-    if (!is_warming_up_ && !wants_to_wait_) account.lost_in_tree++;
+    if (counts() && !sample_must_wait()) account.lost_in_tree++;
     return;
   }
   SampleContext context{.thread = thread->index, .clock = sample.clock, .activity = sample.activity};
-  context.gc_pending = gc_pending_;
+  context.gc_pending = walker_.gc_pending();
   context.stop = stack->stop;
   context.system_call = static_cast<std::int32_t>(capture.syscall);
   // The runtime's record of the mode may be newer than the sample; managed code always runs in cooperative mode.
-  if (stack->known.is_managed && walker_is_shared_)
+  if (stack->known.is_managed && walker_.is_shared())
     context.gc_mode = GcMode::cooperative;
   else if (const auto cooperative = walker_->is_cooperative(capture))
     context.gc_mode = *cooperative ? GcMode::cooperative : GcMode::preemptive;
-  if (!is_warming_up_) account.walked++;
-  const bool is_weighed = options_.rounds_weigh && !is_warming_up_ && sample.clock == SampleClock::wall &&
+  if (counts()) account.walked++;
+  const bool is_weighed = options_.rounds_weigh && counts() && sample.clock == SampleClock::wall &&
                           sample.activity == Activity::running && !sample.is_of_round;
   if (is_weighed) return count_running(*thread, {stack->known.stack, context, time});
   // Where it is now also counts for the rounds that did not look.
   for (std::uint32_t rounds = 1 + std::exchange(thread->unseen, 0); rounds != 0; rounds--)
-    count(thread->runs[source_], stack->known.stack, context, time);
+    count(thread->runs[batch_.source], stack->known.stack, context, time);
 }
 
 void StackRecorder::leave_unseen(ThreadId tid) {
-  if (is_warming_up_) return;
+  if (!counts()) return;
   if (const auto known = threads_.find(tid); known != threads_.end()) known->second.unseen++;
 }
 
@@ -342,12 +296,13 @@ std::optional<StackRecorder::Walked> StackRecorder::walked(const ThreadCapture& 
                                                            std::span<const Address> kernel, Taken taken) {
   auto plain = walker_->plain_addresses(capture, addresses_);
   const auto places = [&] { return std::span<const CodeAddress>(addresses_).first(plain.value_or(0)); };
-  if (walker_is_shared_ && is_older(places(), taken) && monotonic_ns() - walker_made_ns_ >= kLeastWalkerLife) {
+  const auto is_newer = [&](CodeAddress place) { return walker_.is_newer_code(place, taken); };
+  if (walker_.may_be_renewed() && std::any_of(places().begin(), places().end(), is_newer)) {
     if (!renew_walker()) return std::nullopt;
     plain = walker_->plain_addresses(capture, addresses_);
   }
   const auto is_other = [&](CodeAddress place) {
-    return walker_is_shared_ && !changes_.empty() && is_other_code(place, taken);
+    return walker_.is_shared() && !walker_.changes().empty() && is_other_code(place, taken);
   };
   KnownStacks::Key key;
   if (plain && std::none_of(places().begin(), places().end(), is_other)) {
@@ -367,7 +322,7 @@ std::optional<StackRecorder::Walked> StackRecorder::walked(const ThreadCapture& 
     const auto stack = replaced_stack(trace, others, kernel);
     return stack ? std::optional(Walked{{*stack, false}, trace.stop}) : std::nullopt;
   }
-  const bool is_cut = trace.stop == StopReason::stack_truncated && walker_is_shared_ && frames == trace.frames.size();
+  const bool is_cut = trace.stop == StopReason::stack_truncated && walker_.is_shared() && frames == trace.frames.size();
   const auto outer = is_cut ? outer_of(capture, trace, taken) : std::nullopt;
   bool lasts = true;
   const bool is_plain =
@@ -480,111 +435,6 @@ std::optional<std::uint32_t> StackRecorder::kernel_frame(Address address) {
   if (kernel_frames_.size() >= kMostKernelFrames) kernel_frames_.clear();
   if (frame) kernel_frames_.emplace(address, *frame);
   return frame;
-}
-
-/// One round is one sample. Samples and rounds arrive in separate batches: whichever comes first waits for the other.
-void StackRecorder::count_running(Thread& thread, const Ran& ran) {
-  thread.last = ran;
-  thread.last_is_spare = thread.owed == 0;
-  const std::uint32_t rounds = std::min(thread.owed, 1 + thread.owed / kFewOwed);
-  thread.owed -= rounds;
-  for (std::uint32_t i = 0; i < rounds; i++) count(thread.runs[source_], ran.stack, ran.context, ran.time_ns);
-}
-
-void StackRecorder::found_running(const Repeat& round) {
-  const auto known = threads_.find(round.tid);
-  if (known != threads_.end()) known->second.told_ns = round.time_ns;
-  if (!options_.rounds_weigh || is_warming_up_ || round.time_ns >= options_.end_ns) return;
-  if (known == threads_.end()) {
-    if (owed_to_new_.size() < kMostNew || owed_to_new_.contains(round.tid)) owed_to_new_[round.tid]++;
-    return;
-  }
-  Thread& thread = known->second;
-  if (!thread.last_is_spare) {
-    thread.owed++;
-    return;
-  }
-  thread.last_is_spare = false;
-  count(thread.runs[kRunning], thread.last->stack, thread.last->context, thread.last->time_ns);
-}
-
-/// Rounds for which no more samples come are counted where the last sample was.
-void StackRecorder::settle(Thread& thread) {
-  Run& seen = thread.runs[options_.rounds_weigh ? 1 - kRunning : 0];
-  for (; thread.unseen != 0 && seen.has_stack; thread.unseen--)
-    count(seen, seen.sample.stack, seen.context, seen.sample.time_ns);
-  for (; thread.owed != 0 && thread.last; thread.owed--)
-    count(thread.runs[kRunning], thread.last->stack, thread.last->context, thread.last->time_ns);
-  shared_.recording.facts.account.lost_to_stops += std::exchange(thread.owed, 0) + std::exchange(thread.unseen, 0);
-}
-
-void StackRecorder::repeat(const Repeat& told) {
-  const auto known = threads_.find(told.tid);
-  if (known == threads_.end()) return;
-  known->second.told_ns = told.time_ns;
-  repeat(known->second, told.time_ns, told.activity);
-}
-
-/// `activity`: nothing means as before.
-void StackRecorder::repeat(Thread& thread, std::uint64_t time_ns, std::optional<Activity> activity) {
-  Run& run = thread.runs[source_];
-  if (time_ns >= options_.end_ns || !run.has_stack) return;
-  const std::uint64_t time = time_ns - std::min(time_ns, options_.start_ns);
-  RecordedThread& recorded = shared_.recording.thread(thread.index);
-  recorded.last_ns = std::max(recorded.last_ns, time);
-  SampleContext context = run.context;
-  context.activity = activity.value_or(context.activity);
-  context.gc_pending = gc_pending_;
-  count(run, run.sample.stack, context, time);
-}
-
-void StackRecorder::repeat_others(std::uint64_t time_ns) {
-  for (auto& [tid, thread] : threads_)
-    if (thread.told_ns != time_ns) repeat(thread, time_ns, std::nullopt);
-}
-
-void StackRecorder::count(Run& run, std::uint32_t stack, const SampleContext& context, std::uint64_t time_ns) {
-  if (is_warming_up_) {
-    // The next round may report that it has not run since.
-    run = {.sample = {.time_ns = time_ns, .stack = stack, .count = 0}, .context = context, .has_stack = true};
-    return;
-  }
-  RecordingAccount& account = shared_.recording.facts.account;
-  account.samples++;
-  if (context.stop != StopReason::end_of_stack) account.cut++;
-  const bool goes_on = run.sample.count != 0 && run.sample.stack == stack && run.context == context &&
-                       time_ns - std::min(time_ns, run.sample.time_ns) < kLongestRun;
-  run.has_stack = true;
-  if (goes_on) {
-    run.sample.count++;
-    return;
-  }
-  write(run);
-  run.context = context;
-  run.sample = {.time_ns = time_ns, .stack = stack, .count = 1};
-}
-
-void StackRecorder::write(Run& run) {
-  if (run.sample.count == 0) return;
-  const auto context = shared_.recording.context(run.context);
-  Sample sample = run.sample;
-  sample.context = context.value_or(kNoIndex);
-  if (!shared_.recording.add(sample)) {
-    shared_.recording.facts.account.lost_in_tree += sample.count;
-    shared_.recording.facts.account.samples -= sample.count;
-  }
-  // The stack stays known: a thread that has not run is still in it.
-  run.sample.count = 0;
-}
-
-void StackRecorder::end(ThreadId tid) {
-  if (const auto owed = owed_to_new_.extract(tid)) shared_.recording.facts.account.lost_to_stops += owed.mapped();
-  const auto known = threads_.find(tid);
-  if (known == threads_.end()) return;
-  settle(known->second);
-  deep_stacks_.forget(tid);
-  for (Run& run : known->second.runs) write(run);
-  threads_.erase(known);
 }
 
 }  // namespace mixstack::record

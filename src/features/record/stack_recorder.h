@@ -4,33 +4,19 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "base/words/recording.h"
-#include "features/record/code_changes.h"
 #include "features/record/deep_stacks.h"
 #include "features/record/frame_names.h"
 #include "features/record/known_stacks.h"
 #include "features/record/sample_source.h"
-#include "mixstack/session.h"
+#include "features/record/sample_walker.h"
+#include "features/record/shared_recording.h"
 
 namespace mixstack::record {
-
-/// A recording that several recorders fill while others read it.
-struct SharedRecording {
-  std::mutex mutex;
-  Recording recording;
-};
-
-/// A session used by several threads, for captures and for walkers.
-struct SharedSession {
-  std::mutex mutex;
-  std::unique_ptr<Session> session;
-};
 
 /// Names of kernel code; called under the recording's lock.
 class KernelNames {
@@ -43,6 +29,17 @@ class KernelNames {
 /// The recorder of one process. One thread at a time, except where a member says otherwise.
 class StackRecorder {
  public:
+  /// What samples wait for, and whether they count.
+  ///
+  ///   warming_up <-> recording      `warm_up` begins and ends
+  ///   recording <-> hurrying        `take`: too many samples wait, or few enough again
+  ///   recording, hurrying -> ending `end_all`; no other state follows
+  enum class State : std::uint8_t {
+    recording,   ///< a sample waits until all mappings that are older are known, since other code may be there by then
+    warming_up,  ///< nothing waits, and nothing is counted
+    hurrying,    ///< nothing waits; places whose code is not known for sure are marked as replaced
+    ending,      ///< the same
+  };
   struct Options {
     std::uint32_t process = 0;            ///< index in the recording
     std::uint64_t start_ns = 0;           ///< CLOCK_MONOTONIC at the start of the recording
@@ -100,35 +97,42 @@ class StackRecorder {
     KnownStack known;
     StopReason stop = StopReason::end_of_stack;
   };
-  static constexpr std::size_t kMostPlain = 1u << 15;           ///< addresses; longer stacks are walked each time
-  static constexpr std::size_t kMostKernelFrames = 1u << 16;    ///< kept at a time
-  static constexpr std::uint64_t kWalkerLife = 100'000'000;     ///< ns: code may come and go meanwhile
-  static constexpr std::uint64_t kLeastWalkerLife = 2'000'000;  ///< ns: for targets that map code all the time
+  static constexpr std::size_t kMostPlain = 1u << 15;         ///< addresses; longer stacks are walked each time
+  static constexpr std::size_t kMostKernelFrames = 1u << 16;  ///< kept at a time
+  static constexpr std::uint64_t kWalkerLife = 100'000'000;   ///< ns: code may come and go meanwhile
   static constexpr std::size_t kMostWaiting = 256, kMostWaitingSamples = 2048;  ///< batches, and samples in all of them
-  static constexpr std::uint64_t kMappingsLife = 1'000'000'000;                 ///< ns: unmapping is not reported
   static constexpr std::uint32_t kFewOwed = 16;  ///< below, one round per sample; above, more
   static constexpr std::size_t kRunning = 0;     ///< index of the source that samples running threads, if there are two
   static constexpr std::size_t kMostNew = 1u << 16;
   static constexpr std::size_t kMostUnknown = 1u << 12;        ///< unknown places kept at a time
   static constexpr std::uint64_t kLongestRun = 1'000'000'000;  ///< ns, so that pictures over time stay exact
 
-  /// When a sample was taken (ns): at some moment between the two.
-  struct Taken {
-    std::uint64_t from_ns = 0, until_ns = 0;
+  /// The awaiters of an async method whenever they were known.
+  struct AwaitedBy {
+    std::vector<std::string> names;  ///< innermost first
+    std::uint32_t node = 0;
+    bool differs = false;  ///< not the same each time
+  };
+  /// The batch that is being recorded.
+  struct Batch {
+    std::size_t source = 0;
+    std::uint64_t begun_ns = 0;     ///< all its samples are older
+    Taken taken;                    ///< its first sample, and `SampleBatch::until_ns`
+    std::vector<OwnedBytes> bytes;  ///< of its stacks, if the walker is shared
   };
 
+  [[nodiscard]] bool is_hasty() const { return state_ == State::hurrying || state_ == State::ending; }
+  [[nodiscard]] bool counts() const { return state_ != State::warming_up; }
+  void hurry_if_too_many_wait();
   [[nodiscard]] bool must_wait(const SampleBatch& batch) const;
+  [[nodiscard]] bool sample_must_wait() const;
   [[nodiscard]] Result<void> take_now(SampleBatch batch);
-  void note_mapped(SampleBatch& batch);
-  void learn_code();
   [[nodiscard]] std::optional<std::uint32_t> replaced_stack(Trace& trace, const std::vector<bool>& is_other,
                                                             std::span<const Address> kernel);
-  [[nodiscard]] bool is_older(std::span<const CodeAddress> places, Taken taken) const;
   [[nodiscard]] bool is_other_code(CodeAddress place, Taken taken) const;
   [[nodiscard]] bool renew_walker();
   [[nodiscard]] Result<void> prepare_walker(SampleBatch& batch);
-  [[nodiscard]] Result<void> make_walker(Capture capture);
-  void lend_mappings(Capture& capture);
+  void begin_walker();
   [[nodiscard]] std::optional<Trace> walk(const ThreadCapture& thread, Taken taken);
   [[nodiscard]] Thread* thread_of(ThreadId tid, std::uint64_t time_ns, const ThreadCapture* capture);
   void name_thread(Thread& thread, const ThreadCapture& capture);
@@ -169,54 +173,34 @@ class StackRecorder {
   void finish(SampleBatch& batch);
   void end(ThreadId tid);
 
+  // Given.
   SharedSession& session_;
   SharedRecording& shared_;
   Options options_;
   TargetInfo target_;
+
+  // What goes on.
+  State state_ = State::recording;
+  std::deque<SampleBatch> waiting_;  ///< until all mappings made before them are known
+  Batch batch_;
+  SampleWalker walker_;
+
+  // Threads.
+  std::unordered_map<ThreadId, Thread> threads_;
+  std::unordered_map<ThreadId, std::uint32_t> owed_to_new_;  ///< rounds that found threads running before any sample
+
+  // What is known of code and stacks, so that it need not be asked again.
   FrameNames names_;
   KnownStacks known_stacks_;
   DeepStacks deep_stacks_;
-  std::vector<Region> regions_;  ///< read when the walker's regions do not cover a stack
-  std::uint64_t regions_ns_ = 0;
-  std::vector<CodeAddress> addresses_ = std::vector<CodeAddress>(kMostPlain);  ///< of one stack
-  std::unordered_map<Address, std::uint32_t> kernel_frames_;                   ///< numbers in the recording
-  std::unordered_map<ThreadId, Thread> threads_;
-  std::unordered_map<ThreadId, std::uint32_t> owed_to_new_;  ///< rounds that found threads running before any sample
-  /// Batches of threads that were not stopped share one walker, since all are walked over their own bytes: a new walker
-  /// for each batch costs more than its walks.
-  std::optional<Walker> walker_;
-  std::uint64_t walker_made_ns_ = 0;
-  std::uint64_t batch_ns_ = 0;  ///< all samples of the batch are older
-  bool walker_is_shared_ = false;
-  std::shared_ptr<const std::vector<Region>> mappings_;  ///< of the last walker; null: to be read again
-  std::uint64_t mappings_ns_ = 0, mappings_end_ns_ = 0;  ///< when reading them began and ended
-  bool are_lent_ = false;                                ///< the walker's mappings were read by an earlier one
-  bool mappings_were_given_ = false;                     ///< a stop read them with its capture
-  KnownCode known_code_;
-  bool has_learned_code_ = false;  ///< the code there at the start
-  CodeChanges changes_;
-  std::deque<SampleBatch> waiting_;    ///< until all mappings made before them are known
-  std::uint64_t mapped_until_ns_ = 0;  ///< all mappings made until then are known
+  std::unordered_map<Address, std::uint32_t> kernel_frames_;  ///< numbers in the recording
+  std::unordered_map<Address, AwaitedBy> awaited_by_;         ///< by the MethodDesc of an async method
   /// Places that a walker did not know, and when a walker was made for each. Not repeated soon, since the new one may
   /// not know them either; later there may be other code.
   std::unordered_map<Address, std::uint64_t> unknown_;
-  /// The awaiters of an async method whenever they were known.
-  struct AwaitedBy {
-    std::vector<std::string> names;  ///< innermost first
-    std::uint32_t node = 0;
-    bool differs = false;  ///< not the same each time
-  };
-  std::unordered_map<Address, AwaitedBy> awaited_by_;  ///< by its MethodDesc
-  // State of the batch that is being recorded.
-  std::vector<OwnedBytes> bytes_;
-  std::size_t source_ = 0;
-  std::uint64_t taken_from_ns_ = 0;   ///< time of its first sample
-  std::uint64_t taken_until_ns_ = 0;  ///< `SampleBatch::until_ns`
-  bool wants_to_wait_ = false;        ///< this sample and those behind it wait until more mappings are known
-  bool is_hasty_ = false;             ///< do not wait: places whose code is not known for sure are marked as replaced
-  bool is_ending_ = false;
-  bool is_warming_up_ = false;  ///< nothing is counted
-  bool gc_pending_ = false;
+  std::vector<Region> regions_;  ///< read when the walker's regions do not cover a stack
+  std::uint64_t regions_ns_ = 0;
+  std::vector<CodeAddress> addresses_ = std::vector<CodeAddress>(kMostPlain);  ///< of one stack
 };
 
 }  // namespace mixstack::record

@@ -16,7 +16,7 @@ constexpr std::uint64_t kRegionsLife = 200'000'000;  // ns
 
 /// The walker's mappings may be up to a second old, and the thread younger: then they are read again.
 Address StackRecorder::stack_end(Address sp) {
-  const auto& known = walker_->capture().regions;
+  const auto& known = walker_->regions();
   if (const Address end = known ? stack_end_of(*known, sp) : 0; end != 0) return end;
   const std::uint64_t now = monotonic_ns();
   if (regions_ns_ == 0 || now - regions_ns_ >= kRegionsLife) {
@@ -38,9 +38,9 @@ bool StackRecorder::read_deep(DeepStack& deep, const ThreadCapture& capture, Add
     return false;
   }
   const bool is_replaced = std::any_of(deep.frames().begin(), deep.frames().end(), [&](const Frame& frame) {
-    return changes_.touch(frame.pc.lookup(), taken.from_ns, now);
+    return walker_.changes().touch(frame.pc.lookup(), taken.from_ns, now);
   });
-  if (!changes_.empty() && is_replaced) deep.forget();
+  if (!walker_.changes().empty() && is_replaced) deep.forget();
   return true;
 }
 

@@ -126,10 +126,7 @@ using Counts = std::map<std::string, std::uint64_t>;
 class FrameNamed : public Recorded {
  protected:
   Walker walker() {
-    Capture nothing;
-    nothing.arch = Arch::x86_64;
-    nothing.consistency = Consistency::not_stopped;
-    auto made = shared_session.session->walker(std::move(nothing), {});
+    auto made = shared_session.session->walker_of({}, {});
     EXPECT_TRUE(made);
     return std::move(*made);
   }

@@ -34,14 +34,12 @@ void SuspensionWatch::watch(const std::stop_token& stop) {
 bool SuspensionWatch::look() {
   const std::uint64_t now = monotonic_ns();
   const std::lock_guard lock(session_.mutex);
-  Capture nothing;
-  nothing.arch = session_.session->target().info().arch;
-  nothing.consistency = Consistency::not_stopped;
-  if (now - regions_ns_ < kRegionsLife) nothing.regions = regions_;
-  if (!nothing.regions) regions_ns_ = now;
-  auto walker = session_.session->walker(std::move(nothing), {});
+  WalkContext context;
+  if (now - regions_ns_ < kRegionsLife) context.regions = regions_;
+  if (!context.regions) regions_ns_ = now;
+  auto walker = session_.session->walker_of(std::move(context), {});
   if (!walker) return false;
-  regions_ = walker->capture().regions;
+  regions_ = walker->regions();
   const auto runtimes = walker->runtimes();
   if (runtimes.empty()) return false;
   looks_++;

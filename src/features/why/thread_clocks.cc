@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "base/system/number.h"
 #include "base/system/scoped_fd.h"
 
 namespace mixstack::why {
@@ -33,9 +33,8 @@ ThreadClocks::ThreadClocks(std::uint32_t pid)
 std::optional<std::chrono::nanoseconds> ThreadClocks::cpu(std::uint32_t tid) const {
   std::array<char, 64> buffer{};
   const std::string_view text = read_small(tasks_.get(), tid, "schedstat", buffer);
-  std::int64_t cpu = -1;
-  if (std::from_chars(text.data(), text.data() + text.size(), cpu).ec != std::errc{}) return std::nullopt;
-  return std::chrono::nanoseconds(cpu);
+  const auto cpu = base::leading_number<std::int64_t>(text);
+  return cpu ? std::optional(std::chrono::nanoseconds(*cpu)) : std::nullopt;
 }
 
 // "tid (name) state ..." (proc_pid_stat(5)): a name may have brackets.

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -14,9 +13,12 @@
 #include <vector>
 
 #include "base/system/gained_rights.h"
+#include "base/system/number.h"
 #include "base/system/own_program.h"
 #include "base/system/proc_mount.h"
+#include "base/system/proc_status.h"
 #include "base/system/scoped_fd.h"
+#include "base/system/small_file.h"
 #include "frontends/cli/dump_command.h"
 #include "frontends/cli/fd_output.h"
 #include "frontends/cli/recorded_process.h"
@@ -24,7 +26,6 @@
 #include "output/report/errors.h"
 #include "output/report/escape.h"
 #include "output/report/json_fields.h"
-#include "process/live/proc_dir.h"
 #include "process/live/ptrace_refusal.h"
 #include "process/live/rights_by_trial.h"
 #include "session/runtime_check.h"
@@ -39,20 +40,8 @@ struct Finding {
   std::string subject, text, remedy;
 };
 
-std::string read_text(const std::string& path) {
-  const base::ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text(16 << 10, '\0');
-  const ssize_t size = fd ? ::read(fd.get(), text.data(), text.size()) : 0;
-  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
-  while (text.ends_with('\n')) text.pop_back();
-  return text;
-}
-
 std::optional<std::int64_t> read_number(const std::string& path) {
-  const std::string text = read_text(path);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} ? std::optional(value) : std::nullopt;
+  return base::leading_number<std::int64_t>(base::line_at(path));
 }
 
 /// Ourselves, by /proc/self/status.
@@ -70,16 +59,9 @@ struct Own {
 Own read_own() {
   Own own;
   own.uid = static_cast<std::uint32_t>(::geteuid());
-  const std::string status = read_text("/proc/self/status");
-  const auto value = [&](std::string_view key, int base) {
-    std::string_view text = process::status_field(status, key).value_or("");
-    while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-    std::uint64_t number = 0;
-    (void)std::from_chars(text.data(), text.data() + text.size(), number, base);
-    return number;
-  };
-  own.capabilities = value("CapEff", 16);
-  own.has_filter = value("Seccomp", 10) == 2;
+  const std::string status = base::own_status();
+  own.capabilities = base::status_number(status, "CapEff", 16);
+  own.has_filter = base::status_number(status, "Seccomp") == 2;
   own.limits = base::own_gain_limits();
   return own;
 }
@@ -156,7 +138,7 @@ void look_at_calls(const Own& own, std::vector<Finding>& findings) {
 }
 
 void look_at_namespaces(std::vector<Finding>& findings) {
-  const std::string map = read_text("/proc/self/uid_map");
+  const std::string map = base::line_at("/proc/self/uid_map");
   unsigned inside = 1, outside = 1, count = 0;
   const bool is_first = std::sscanf(map.c_str(), "%u %u %u", &inside, &outside, &count) == 3 && inside == 0 &&
                         outside == 0 && count == 0xffffffffu;
@@ -171,9 +153,8 @@ void look_at_namespaces(std::vector<Finding>& findings) {
     return;
   }
   constexpr std::string_view kFirst = "pid:[4026531836]";  // PROC_PID_INIT_INO, include/linux/proc_ns.h
-  std::array<char, 64> text{};
-  const ssize_t size = ::readlink("/proc/self/ns/pid", text.data(), text.size());
-  if (size > 0 && std::string_view(text.data(), static_cast<std::size_t>(size)) != kFirst)
+  const std::string own = base::link_at("/proc/self/ns/pid");
+  if (!own.empty() && own != kFirst)
     findings.push_back(
         {Verdict::note, "pid namespace", "not the machine's own: only processes inside it are seen", ""});
 }

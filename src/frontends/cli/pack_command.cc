@@ -9,6 +9,7 @@
 #include <optional>
 #include <system_error>
 
+#include "features/pack/packing.h"
 #include "frontends/cli/dump_command.h"
 #include "frontends/cli/fd_output.h"
 #include "frontends/cli/refusal_facts.h"
@@ -17,12 +18,11 @@
 #include "output/report/escape.h"
 #include "output/report/words.h"
 #include "process/pack/output_file.h"
-#include "session/packing.h"
 
 namespace mixstack::cli {
 namespace {
 
-using session::PackSummary;
+using packing::PackSummary;
 
 ExitCode cannot_write(const Environment& environment, const std::string& path, const Error& error) {
   const std::string name = path == "-" ? "standard output" : report::escape_for_terminal(path);
@@ -70,8 +70,8 @@ std::string summary_text(const PackArguments& arguments, const PackSummary& s) {
   return arguments.out == "-" ? text : text + read_back_text(s, path);
 }
 
-session::PackOptions options_of(const PackArguments& arguments) {
-  session::PackOptions options;
+packing::PackOptions options_of(const PackArguments& arguments) {
+  packing::PackOptions options;
   options.dump.walk.explicit_frames = true;
   // Includes the metadata and objects that `why` and `dump --arguments` read, but not the contents of strings.
   options.dump.waits = options.dump.pending_work = options.dump.arguments = true;
@@ -90,10 +90,10 @@ std::optional<PackSummary> pack_process(const PackArguments& arguments, const En
   report::Problem problem = report::foreseen_problem(facts);
   Error error;
   if (problem == report::Problem::none) {
-    auto summary = session::pack_process(arguments.pid, options_of(arguments), fd);
+    auto summary = packing::pack_process(arguments.pid, options_of(arguments), fd);
     if (summary) return std::move(*summary);
     error = summary.error();
-    if (error.code == ErrorCode::io_error && error.value == session::kNotWritten) {
+    if (error.code == ErrorCode::io_error && error.value == packing::kNotWritten) {
       code = cannot_write(environment, arguments.out, error);
       return std::nullopt;
     }
@@ -107,10 +107,10 @@ std::optional<PackSummary> pack_process(const PackArguments& arguments, const En
 
 std::optional<PackSummary> pack_core(const PackArguments& arguments, const Environment& environment, int fd,
                                      ExitCode& code) {
-  auto summary = session::pack_core(arguments.core, options_of(arguments), fd);
+  auto summary = packing::pack_core(arguments.core, options_of(arguments), fd);
   if (summary) return std::move(*summary);
   const Error& error = summary.error();
-  if (error.code == ErrorCode::io_error && error.value == session::kNotWritten) {
+  if (error.code == ErrorCode::io_error && error.value == packing::kNotWritten) {
     code = cannot_write(environment, arguments.out, error);
   } else {
     FdOutput(environment.err).write("mixstack: " + report::core_problem_text(error, arguments.core.path));

@@ -9,19 +9,19 @@
 #include <system_error>
 
 #include "base/system/proc_mount.h"
+#include "features/machine/running_programs.h"
 #include "frontends/cli/fd_output.h"
 #include "frontends/cli/terminal.h"
 #include "output/report/escape.h"
 #include "output/report/fit.h"
 #include "output/report/json_fields.h"
 #include "output/report/words.h"
-#include "session/running_programs.h"
 
 namespace mixstack::cli {
 namespace {
 
-using session::RunningProgram;
-using session::RunningPrograms;
+using machine::RunningProgram;
+using machine::RunningPrograms;
 
 constexpr std::chrono::milliseconds kCpuInterval{200};
 
@@ -61,7 +61,7 @@ std::string not_readable_text(const RunningPrograms& found) {
   if (::geteuid() != 0) return text + ": run as root to see those of other users\n";
   constexpr std::size_t kMostNamed = 5;
   for (std::size_t i = 0; i < std::min(count, kMostNamed); i++) {
-    const session::UnreadableProcess& p = found.not_readable[i];
+    const machine::UnreadableProcess& p = found.not_readable[i];
     text += fmt::format("{}{} ({}, {})", i == 0 ? ": " : ", ", p.pid, report::escape_for_terminal(p.comm),
                         std::generic_category().message(p.os_error));
   }
@@ -89,7 +89,7 @@ std::string text_of(const RunningPrograms& found, std::size_t width) {
         {"PID", "RUNTIME", "HOSTING", "USER", "CONTAINER", "THREADS", "CPU", "UP", "COMMAND"}};
     for (const RunningProgram& p : found.programs)
       rows.push_back({std::to_string(p.pid), p.version.empty() ? "?" : report::escape_for_terminal(p.version),
-                      std::string(session::hosting_name(p.hosting)),
+                      std::string(machine::hosting_name(p.hosting)),
                       p.user.empty() ? std::to_string(p.uid) : report::escape_for_terminal(p.user),
                       p.container.empty() ? "-" : p.container, std::to_string(p.threads),
                       fmt::format("{:.0f}%", p.cpu_percent), report::age_words(p.uptime), command_text(p)});
@@ -103,7 +103,7 @@ void write_program(report::Writer& out, const RunningProgram& p) {
   report::JsonObject one(out);
   one.number("pid", std::uint64_t{p.pid});
   one.text_or_null("runtime", p.version);
-  one.word("hosting", session::hosting_name(p.hosting));
+  one.word("hosting", machine::hosting_name(p.hosting));
   one.number("uid", std::uint64_t{p.uid});
   one.text_or_null("user", p.user);
   one.text_or_null("container", p.container);
@@ -142,7 +142,7 @@ std::string quick_text_of(const RunningPrograms& found) {
 }  // namespace
 
 ExitCode run_ps(const PsArguments& arguments, const Environment& environment) {
-  auto found = session::running_programs(arguments.quick ? std::chrono::milliseconds(0) : kCpuInterval);
+  auto found = machine::running_programs(arguments.quick ? std::chrono::milliseconds(0) : kCpuInterval);
   if (!found) return complain(environment, found.error());
   if (!arguments.name.empty())
     std::erase_if(found->programs, [&](const RunningProgram& p) { return !p.is_called(arguments.name); });
@@ -156,7 +156,7 @@ ExitCode run_ps(const PsArguments& arguments, const Environment& environment) {
 tl::expected<std::vector<std::uint32_t>, ExitCode> pids_called(const std::string& name,
                                                                const Environment& environment) {
   std::vector<std::uint32_t> pids;
-  const auto found = session::running_programs(std::chrono::milliseconds(0));
+  const auto found = machine::running_programs(std::chrono::milliseconds(0));
   if (!found) return tl::unexpected(complain(environment, found.error()));
   std::set<std::string> others;
   for (const RunningProgram& p : found->programs) {

@@ -5,15 +5,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <sstream>
 
+#include "base/system/small_file.h"
+#include "features/machine/running_programs.h"
 #include "frontends/cli/dump_command.h"
 #include "frontends/cli/fd_output.h"
 #include "frontends/cli/refusal_facts.h"
 #include "output/report/errors.h"
 #include "output/report/escape.h"
-#include "session/running_programs.h"
+#include "process/live/proc_files.h"
 
 namespace mixstack::cli {
 
@@ -65,8 +66,8 @@ bool is_thread(std::uint32_t pid) {
 
 std::vector<std::uint32_t> pids_called(const std::string& name) {
   std::vector<std::uint32_t> pids;
-  const auto all = session::running_programs(std::chrono::milliseconds(0));
-  for (const session::RunningProgram& program : all ? all->programs : std::vector<session::RunningProgram>())
+  const auto all = machine::running_programs(std::chrono::milliseconds(0));
+  for (const machine::RunningProgram& program : all ? all->programs : std::vector<machine::RunningProgram>())
     if (program.is_called(name)) pids.push_back(program.pid);
   return pids;
 }
@@ -80,10 +81,7 @@ std::string command_of(const TargetInfo& target) {
 
 /// "app" for "dotnet exec app.dll --port=80"; empty: the command line names no assembly.
 std::string hosted_name(std::uint32_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/cmdline", pid));
-  std::string text(4096, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  const std::string text = base::text_at(fmt::format("/proc/{}/cmdline", pid), 1).substr(0, 4096);
   for (std::size_t at = text.find('\0'); at != std::string::npos; at = text.find('\0', at + 1)) {
     std::string_view word = std::string_view(text).substr(at + 1);
     word = word.substr(0, word.find('\0'));
@@ -95,11 +93,7 @@ std::string hosted_name(std::uint32_t pid) {
 }
 
 std::string name_of(std::uint32_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/comm", pid));
-  std::string name(64, '\0');
-  file.read(name.data(), static_cast<std::streamsize>(name.size()));
-  name.resize(static_cast<std::size_t>(file.gcount()));
-  if (name.ends_with('\n')) name.pop_back();  // only the last one: a name may hold others
+  std::string name = process::comm_of(pid);
   // All programs run by the host `dotnet` have its comm.
   if (name == "dotnet")
     if (std::string app = hosted_name(pid); !app.empty()) name = std::move(app);
@@ -107,9 +101,7 @@ std::string name_of(std::uint32_t pid) {
 }
 
 std::optional<std::uint64_t> user_cpu_ns(std::uint32_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string line;
-  std::getline(file, line, '\0');
+  const std::string line = base::text_at(fmt::format("/proc/{}/stat", pid), 1);
   const std::size_t name_end = line.rfind(") ");  // a name may hold any bytes
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(line.substr(name_end + 2));

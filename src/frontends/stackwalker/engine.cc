@@ -33,6 +33,12 @@ void locate_innermost(Place& place) {
   place.fp = in_register(numbers.fp);
 }
 
+WalkOptions walk_options() {
+  WalkOptions options;
+  options.keep_registers = true;
+  return options;
+}
+
 }  // namespace
 
 Address frame_pointer_of(const Place& place) {
@@ -52,8 +58,7 @@ const Registers* registers_of(const Trace& trace, const Frame& frame) {
 Result<std::shared_ptr<Engine>> Engine::open(std::unique_ptr<Target> target) {
   auto session = session::ProcessSession::open(std::move(target), nullptr, NativeLines::none);
   if (!session) return fail(session.error());
-  auto* own = static_cast<session::ProcessSession*>(session->release());
-  std::shared_ptr<Engine> engine(new Engine(std::unique_ptr<session::ProcessSession>(own)));
+  std::shared_ptr<Engine> engine(new Engine(std::move(*session)));
   auto regions = engine->target().regions();
   if (!regions) return fail(regions.error());
   engine->mappings_ = file_mappings(*regions);
@@ -85,14 +90,6 @@ Result<bool> Engine::refresh() {
   return refresh(*regions);
 }
 
-Result<void> Engine::begin(Capture capture, std::vector<Region> regions) {
-  WalkOptions options;
-  options.keep_registers = true;
-  if (!capture.regions) capture.regions = std::make_shared<const std::vector<Region>>(std::move(regions));
-  walk_ = std::make_unique<Walker::Implementation>(session_->parts(), std::move(capture), options);
-  return {};
-}
-
 Result<void> Engine::capture(ThreadId tid) {
   if (is_walking_) return fail(ErrorCode::invalid_argument);
   // The walk borrows the session's knowledge of its runtimes, which belongs to one capture.
@@ -111,7 +108,8 @@ Result<void> Engine::capture(ThreadId tid) {
   const Error error = capture->threads.front().error;
   if (!capture->threads.front().captured)
     return fail(error.code == ErrorCode::none ? Error{ErrorCode::no_such_thread, 0, tid} : error);
-  if (auto begun = begin(std::move(*capture), std::move(*regions)); !begun) return begun;
+  if (!capture->regions) capture->regions = std::make_shared<const std::vector<Region>>(std::move(*regions));
+  walk_ = std::make_unique<Walker::Implementation>(session_->parts(), std::move(*capture), walk_options());
   capture_id_ = ++last_id_;
   return {};
 }
@@ -121,9 +119,10 @@ Result<void> Engine::ensure_parts() {
   if (walk_) return {};
   auto regions = target().regions();
   if (!regions) return fail(regions.error());
-  Capture nothing;
-  nothing.arch = target().info().arch;
-  return begin(std::move(nothing), std::move(*regions));
+  WalkContext context{Consistency::all_stopped_together,
+                      std::make_shared<const std::vector<Region>>(std::move(*regions))};
+  walk_ = Walker::Implementation::over(std::move(context), session_->parts(), walk_options());
+  return {};
 }
 
 const ThreadCapture* Engine::thread() const {

@@ -118,7 +118,6 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] static std::vector<Mapping> file_mappings(const std::vector<Region>& regions);
   [[nodiscard]] Result<bool> refresh(const std::vector<Region>& regions);
   [[nodiscard]] Result<void> ensure_parts();
-  [[nodiscard]] Result<void> begin(Capture capture, std::vector<Region> regions);
   [[nodiscard]] const ThreadCapture* thread() const;
   void locate(const Place& from, Place& to);
   [[nodiscard]] bool locate_by_rule(const Place& from, Place& to);

@@ -45,7 +45,7 @@ std::string nothing_words(const ProcessDump& dump, std::span<const Contention> c
   if (!knows_waits(dump)) {
     const bool knows_some =
         std::any_of(dump.threads.begin(), dump.threads.end(), [](const ThreadDump& t) { return t.wait.has_value(); });
-    return knows_some ? "Nothing can be told of what is stuck: of some threads alone is known what they wait for."
+    return knows_some ? "Nothing can be told of what is stuck: only some threads have a wait that is known."
                       : "Nothing can be told of what its threads wait for.";
   }
   constexpr std::string_view kNoCycle =

@@ -3,37 +3,21 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 
 #include "base/system/own_program.h"
+#include "base/system/proc_status.h"
+#include "base/system/small_file.h"
 #include "process/bpf/task_iterator.h"
-#include "process/live/proc_dir.h"
 
 namespace mixstack::bpf {
 namespace {
 
-std::string read_text(const char* path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-std::uint64_t number_of(std::string_view status, std::string_view key, int base) {
-  std::string_view text = process::status_field(status, key).value_or("");
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  std::uint64_t number = 0;
-  (void)std::from_chars(text.data(), text.data() + text.size(), number, base);
-  return number;
-}
-
 /// The machine's own namespace maps all ids to themselves (user_namespaces(7)).
 bool in_user_namespace() {
   unsigned inside = 1, outside = 1, count = 0;
-  const std::string map = read_text("/proc/self/uid_map");
+  const std::string map = base::line_at("/proc/self/uid_map");
   return std::sscanf(map.c_str(), "%u %u %u", &inside, &outside, &count) == 3 &&
          (inside != 0 || outside != 0 || count != 0xffffffffu);
 }
@@ -59,13 +43,13 @@ BpfFacts read_bpf_facts() {
   if (::uname(&kernel) == 0)
     (void)std::sscanf(static_cast<const char*>(kernel.release), "%u.%u", &facts.kernel_major, &facts.kernel_minor);
   facts.has_types = ::access("/sys/kernel/btf/vmlinux", R_OK) == 0;
-  const std::string status = read_text("/proc/self/status");
-  const std::uint64_t capabilities = number_of(status, "CapEff", 16);
+  const std::string status = base::own_status();
+  const std::uint64_t capabilities = base::status_number(status, "CapEff", 16);
   const auto has = [capabilities](unsigned number) { return (capabilities >> number & 1) != 0; };
   facts.may_load = has(kSysAdmin) || (has(kPerfmon) && has(kBpf));
   facts.in_user_namespace = in_user_namespace();
-  facts.has_filter = number_of(status, "Seccomp", 10) == 2;
-  facts.is_locked_down = read_text("/sys/kernel/security/lockdown").find("[confidentiality]") != std::string::npos;
+  facts.has_filter = base::status_number(status, "Seccomp") == 2;
+  facts.is_locked_down = base::line_at("/sys/kernel/security/lockdown").find("[confidentiality]") != std::string::npos;
   return facts;
 }
 

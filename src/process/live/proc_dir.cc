@@ -87,19 +87,6 @@ std::uint64_t ProcDir::kernel_task(ThreadId tid, const ThreadStat& stat) const {
   return stat.is_kernel_thread || is_worker ? words::kKernelTask : 0;
 }
 
-std::optional<std::string_view> status_field(std::string_view status, std::string_view key) {
-  while (!status.empty()) {
-    const std::size_t end = std::min(status.find('\n'), status.size());
-    std::string_view line = status.substr(0, end);
-    status.remove_prefix(std::min(end + 1, status.size()));
-    if (!line.starts_with(key) || line.size() <= key.size() || line[key.size()] != ':') continue;
-    line.remove_prefix(key.size() + 1);
-    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-    return line;
-  }
-  return std::nullopt;
-}
-
 std::optional<std::uint32_t> last_number(std::string_view text) {
   const std::size_t last = text.find_last_of("0123456789");
   if (last == std::string_view::npos) return std::nullopt;

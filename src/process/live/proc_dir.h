@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/system/proc_status.h"
 #include "base/system/scoped_fd.h"
 #include "mixstack/result.h"
 #include "mixstack/target.h"
@@ -31,8 +32,7 @@ struct MappedSizes {
 
 /// Parses a stat line; the name may hold anything, parentheses and newlines included.
 [[nodiscard]] std::optional<ThreadStat> parse_thread_stat(std::string_view line);
-/// The value of a line `Key:\tvalue` of /proc/PID/status.
-[[nodiscard]] std::optional<std::string_view> status_field(std::string_view status, std::string_view key);
+using base::status_field;
 /// The last number of a status field (the innermost namespace of NSpid), or nothing.
 [[nodiscard]] std::optional<std::uint32_t> last_number(std::string_view text);
 

@@ -9,36 +9,24 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <string>
 
+#include "base/system/proc_status.h"
+#include "base/system/small_file.h"
 #include "process/live/proc_dir.h"
 
 namespace mixstack::process {
 namespace {
 
-[[nodiscard]] std::string read_text(const std::string& path) {
-  const base::ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text(8192, '\0');
-  const ssize_t n = fd ? ::read(fd.get(), text.data(), text.size()) : 0;
-  text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-  return text;
-}
-
-[[nodiscard]] std::uint64_t number_of(std::string_view status, std::string_view key, int base) {
-  std::uint64_t value = 0;
-  const auto text = status_field(status, key).value_or("");
-  (void)std::from_chars(text.data(), text.data() + text.size(), value, base);
-  return value;
-}
+constexpr std::size_t kMostStatus = 16 << 10;
 
 [[nodiscard]] int read_yama_scope() {
-  const std::string text = read_text("/proc/sys/kernel/yama/ptrace_scope");
+  const std::string text = base::line_at("/proc/sys/kernel/yama/ptrace_scope");
   return text.empty() ? -1 : static_cast<int>(last_number(text).value_or(0));
 }
 
-[[nodiscard]] std::string status_path(std::uint32_t pid, ThreadId tid) {
-  return "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/status";
+[[nodiscard]] std::string status_of(std::uint32_t pid, ThreadId tid) {
+  return base::text_at("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/status", kMostStatus);
 }
 
 [[nodiscard]] PtraceRefusal reason_without_capability(std::uint32_t pid, const PtraceRefusalReport& r) {
@@ -61,7 +49,7 @@ namespace {
 bool ptrace_is_filtered() {
   constexpr int kFilter = 2;       // proc(5): Seccomp
   constexpr long kSeize = 0x4206;  // PTRACE_SEIZE; no process has the number 0
-  if (number_of(read_text("/proc/self/status"), "Seccomp", 10) != kFilter) return false;
+  if (base::status_number(base::own_status(), "Seccomp") != kFilter) return false;
   return ::syscall(SYS_ptrace, kSeize, 0L, 0L, 0L) == -1 && errno != ESRCH;
 }
 
@@ -71,13 +59,14 @@ bool is_dumpable(std::uint32_t pid, std::uint32_t uid) {
 }
 
 bool has_more_rights(std::uint32_t pid) {
-  const auto theirs = number_of(read_text("/proc/" + std::to_string(pid) + "/status"), "CapPrm", 16);
-  return (theirs & ~number_of(read_text("/proc/self/status"), "CapPrm", 16)) != 0;
+  const auto theirs =
+      base::status_number(base::text_at("/proc/" + std::to_string(pid) + "/status", kMostStatus), "CapPrm", 16);
+  return (theirs & ~base::status_number(base::own_status(), "CapPrm", 16)) != 0;
 }
 
 ThreadId living_thread(std::uint32_t pid) {
   const auto lives = [pid](ThreadId tid) {
-    const std::string status = read_text(status_path(pid, tid));
+    const std::string status = status_of(pid, tid);
     const auto state = status_field(status, "State").value_or("X");
     return !state.starts_with('Z') && !state.starts_with('X');
   };
@@ -90,7 +79,7 @@ ThreadId living_thread(std::uint32_t pid) {
 }
 
 ThreadId tracer_of(std::uint32_t pid, ThreadId tid) {
-  return static_cast<ThreadId>(number_of(read_text(status_path(pid, tid)), "TracerPid", 10));
+  return static_cast<ThreadId>(base::status_number(status_of(pid, tid), "TracerPid"));
 }
 
 Error refusal_of(const ProcDir& proc, ThreadId tid, int error) {
@@ -106,24 +95,24 @@ PtraceRefusalReport explain_ptrace_refusal(std::uint32_t pid, ThreadId tid) {
   PtraceRefusalReport r;
   r.own_uid = ::geteuid();
   r.yama_scope = read_yama_scope();
-  r.has_capability = (number_of(read_text("/proc/self/status"), "CapEff", 16) >> CAP_SYS_PTRACE & 1) != 0;
+  r.has_capability = (base::status_number(base::own_status(), "CapEff", 16) >> CAP_SYS_PTRACE & 1) != 0;
   const ThreadId living = living_thread(pid);
-  const std::string status = read_text(status_path(pid, tid != 0 ? tid : living != 0 ? living : pid));
+  const std::string status = status_of(pid, tid != 0 ? tid : living != 0 ? living : pid);
   if (status.empty()) {
     r.reason = PtraceRefusal::no_such_process;
     return r;
   }
-  r.target_uid = static_cast<std::uint32_t>(number_of(status, "Uid", 10));
-  r.tracer = static_cast<std::uint32_t>(number_of(status, "TracerPid", 10));
+  r.target_uid = static_cast<std::uint32_t>(base::status_number(status, "Uid"));
+  r.tracer = static_cast<std::uint32_t>(base::status_number(status, "TracerPid"));
   const std::string_view state = status_field(status, "State").value_or("?");
-  if (number_of(status, "Tgid", 10) == static_cast<std::uint64_t>(::getpid())) {
+  if (base::status_number(status, "Tgid") == static_cast<std::uint64_t>(::getpid())) {
     r.reason = PtraceRefusal::own_process;
   } else if (state.starts_with('Z') || state.starts_with('X')) {
     r.reason = PtraceRefusal::zombie;
   } else if (!status_field(status, "VmSize")) {
     // A process that is ending has no memory any more, either.
     constexpr std::uint64_t kKthreadd = 2;
-    const bool is_of_kernel = pid == kKthreadd || number_of(status, "PPid", 10) == kKthreadd;
+    const bool is_of_kernel = pid == kKthreadd || base::status_number(status, "PPid") == kKthreadd;
     r.reason = is_of_kernel ? PtraceRefusal::kernel_thread : PtraceRefusal::zombie;
   } else if (r.tracer != 0) {
     r.reason = PtraceRefusal::already_traced;

@@ -16,10 +16,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <thread>
 
+#include "base/system/number.h"
 #include "process/live/process_usage.h"
 
 namespace mixstack::process {
@@ -87,8 +87,9 @@ class Words {
 
 template <class Number>
 bool read_number(std::string_view text, Number& out, int base = 10) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out, base);
-  return error == std::errc{} && end == text.data() + text.size();
+  const auto value = base::number<Number>(text, base);
+  out = value.value_or(out);
+  return value.has_value();
 }
 
 /// "0100007F:0050" or the 32 digits of IPv6: words of the kernel's byte order, then the port.

@@ -1,15 +1,14 @@
 #include "process/perf/kernel_files.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <filesystem>
 #include <numeric>
 
-#include "base/system/scoped_fd.h"
+#include "base/system/number.h"
+#include "base/system/small_file.h"
 
 namespace mixstack::perf {
 namespace {
@@ -26,19 +25,8 @@ std::optional<std::int64_t> take_number(std::string_view& text) {
 
 }  // namespace
 
-std::string small_file(const std::string& path) {
-  const base::ScopedFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 4096> buffer;
-  const ssize_t n = file ? ::read(file.get(), buffer.data(), buffer.size()) : -1;
-  std::string text(buffer.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
-  if (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
-}
-
 std::optional<std::int64_t> number_in(const std::string& path) {
-  const std::string text = small_file(path);
-  std::string_view rest = text;
-  return take_number(rest);
+  return base::leading_number<std::int64_t>(base::line_at(path));
 }
 
 std::vector<int> parse_cpu_list(std::string_view text) {
@@ -60,7 +48,7 @@ std::vector<int> parse_cpu_list(std::string_view text) {
 }
 
 std::vector<int> online_cpus() {
-  if (auto list = parse_cpu_list(small_file("/sys/devices/system/cpu/online")); !list.empty()) return list;
+  if (auto list = parse_cpu_list(base::line_at("/sys/devices/system/cpu/online")); !list.empty()) return list;
   std::vector<int> list(static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF))));
   std::iota(list.begin(), list.end(), 0);
   return list;

@@ -11,8 +11,6 @@
 
 namespace mixstack::perf {
 
-/// The whole of a small file, without the last newline; empty when it cannot be read.
-[[nodiscard]] std::string small_file(const std::string& path);
 /// The number that a file begins with.
 [[nodiscard]] std::optional<std::int64_t> number_in(const std::string& path);
 /// "0-3,8" as numbers, at most 8192, as listed; empty if the text is no such list.

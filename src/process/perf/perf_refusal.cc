@@ -4,10 +4,10 @@
 #include <sys/resource.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 
 #include "base/system/own_program.h"
+#include "base/system/proc_status.h"
 #include "process/perf/kernel_files.h"
 
 namespace mixstack::perf {
@@ -17,16 +17,6 @@ constexpr unsigned kPerfmon = 38;  // CAP_PERFMON, Linux 5.8
 
 std::string grant() {
   return "run as root, or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep " + base::own_program_for_shell();
-}
-
-/// The value of a line of /proc/self/status.
-std::uint64_t status_value(const std::string& status, std::string_view key, int base) {
-  const std::size_t at = status.find(key);
-  if (at == std::string::npos) return 0;
-  const std::size_t from = status.find_first_not_of(" \t", at + key.size());
-  std::uint64_t value = 0;
-  if (from != std::string::npos) std::from_chars(status.data() + from, status.data() + status.size(), value, base);
-  return value;
 }
 
 std::string explain_denial(const Error& error, const PerfRights& rights) {
@@ -54,10 +44,10 @@ std::string explain_denial(const Error& error, const PerfRights& rights) {
 PerfRights read_perf_rights() {
   PerfRights rights;
   rights.paranoid = static_cast<int>(number_in("/proc/sys/kernel/perf_event_paranoid").value_or(2));
-  const std::string status = small_file("/proc/self/status");
-  const std::uint64_t effective = status_value(status, "CapEff:", 16);
+  const std::string status = base::own_status();
+  const std::uint64_t effective = base::status_number(status, "CapEff", 16);
   rights.has_perfmon = (effective >> kPerfmon & 1) != 0 || (effective >> CAP_SYS_ADMIN & 1) != 0;
-  rights.is_filtered = status_value(status, "Seccomp:", 10) == 2;
+  rights.is_filtered = base::status_number(status, "Seccomp") == 2;
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0) rights.most_files = files.rlim_max;
   return rights;

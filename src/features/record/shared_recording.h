@@ -1,0 +1,24 @@
+// What the threads of a recording share.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "base/words/recording.h"
+#include "mixstack/session.h"
+
+namespace mixstack::record {
+
+/// A recording that several recorders fill while others read it.
+struct SharedRecording {
+  std::mutex mutex;
+  Recording recording;
+};
+
+/// A session used by several threads, for captures and for walkers.
+struct SharedSession {
+  std::mutex mutex;
+  std::unique_ptr<Session> session;
+};
+
+}  // namespace mixstack::record

@@ -1,0 +1,114 @@
+// Samples, repeats and rounds as counts of a recording.
+#include <algorithm>
+#include <utility>
+
+#include "features/record/stack_recorder.h"
+
+namespace mixstack::record {
+
+/// One round is one sample. Samples and rounds arrive in separate batches: whichever comes first waits for the other.
+void StackRecorder::count_running(Thread& thread, const Ran& ran) {
+  thread.last = ran;
+  thread.last_is_spare = thread.owed == 0;
+  const std::uint32_t rounds = std::min(thread.owed, 1 + thread.owed / kFewOwed);
+  thread.owed -= rounds;
+  for (std::uint32_t i = 0; i < rounds; i++) count(thread.runs[batch_.source], ran.stack, ran.context, ran.time_ns);
+}
+
+void StackRecorder::found_running(const Repeat& round) {
+  const auto known = threads_.find(round.tid);
+  if (known != threads_.end()) known->second.told_ns = round.time_ns;
+  if (!options_.rounds_weigh || !counts() || round.time_ns >= options_.end_ns) return;
+  if (known == threads_.end()) {
+    if (owed_to_new_.size() < kMostNew || owed_to_new_.contains(round.tid)) owed_to_new_[round.tid]++;
+    return;
+  }
+  Thread& thread = known->second;
+  if (!thread.last_is_spare) {
+    thread.owed++;
+    return;
+  }
+  thread.last_is_spare = false;
+  count(thread.runs[kRunning], thread.last->stack, thread.last->context, thread.last->time_ns);
+}
+
+/// Rounds for which no more samples come are counted where the last sample was.
+void StackRecorder::settle(Thread& thread) {
+  Run& seen = thread.runs[options_.rounds_weigh ? 1 - kRunning : 0];
+  for (; thread.unseen != 0 && seen.has_stack; thread.unseen--)
+    count(seen, seen.sample.stack, seen.context, seen.sample.time_ns);
+  for (; thread.owed != 0 && thread.last; thread.owed--)
+    count(thread.runs[kRunning], thread.last->stack, thread.last->context, thread.last->time_ns);
+  shared_.recording.facts.account.lost_to_stops += std::exchange(thread.owed, 0) + std::exchange(thread.unseen, 0);
+}
+
+void StackRecorder::repeat(const Repeat& told) {
+  const auto known = threads_.find(told.tid);
+  if (known == threads_.end()) return;
+  known->second.told_ns = told.time_ns;
+  repeat(known->second, told.time_ns, told.activity);
+}
+
+/// `activity`: nothing means as before.
+void StackRecorder::repeat(Thread& thread, std::uint64_t time_ns, std::optional<Activity> activity) {
+  Run& run = thread.runs[batch_.source];
+  if (time_ns >= options_.end_ns || !run.has_stack) return;
+  const std::uint64_t time = time_ns - std::min(time_ns, options_.start_ns);
+  RecordedThread& recorded = shared_.recording.thread(thread.index);
+  recorded.last_ns = std::max(recorded.last_ns, time);
+  SampleContext context = run.context;
+  context.activity = activity.value_or(context.activity);
+  context.gc_pending = walker_.gc_pending();
+  count(run, run.sample.stack, context, time);
+}
+
+void StackRecorder::repeat_others(std::uint64_t time_ns) {
+  for (auto& [tid, thread] : threads_)
+    if (thread.told_ns != time_ns) repeat(thread, time_ns, std::nullopt);
+}
+
+void StackRecorder::count(Run& run, std::uint32_t stack, const SampleContext& context, std::uint64_t time_ns) {
+  if (!counts()) {
+    // The next round may report that it has not run since.
+    run = {.sample = {.time_ns = time_ns, .stack = stack, .count = 0}, .context = context, .has_stack = true};
+    return;
+  }
+  RecordingAccount& account = shared_.recording.facts.account;
+  account.samples++;
+  if (context.stop != StopReason::end_of_stack) account.cut++;
+  const bool goes_on = run.sample.count != 0 && run.sample.stack == stack && run.context == context &&
+                       time_ns - std::min(time_ns, run.sample.time_ns) < kLongestRun;
+  run.has_stack = true;
+  if (goes_on) {
+    run.sample.count++;
+    return;
+  }
+  write(run);
+  run.context = context;
+  run.sample = {.time_ns = time_ns, .stack = stack, .count = 1};
+}
+
+void StackRecorder::write(Run& run) {
+  if (run.sample.count == 0) return;
+  const auto context = shared_.recording.context(run.context);
+  Sample sample = run.sample;
+  sample.context = context.value_or(kNoIndex);
+  if (!shared_.recording.add(sample)) {
+    shared_.recording.facts.account.lost_in_tree += sample.count;
+    shared_.recording.facts.account.samples -= sample.count;
+  }
+  // The stack stays known: a thread that has not run is still in it.
+  run.sample.count = 0;
+}
+
+void StackRecorder::end(ThreadId tid) {
+  if (const auto owed = owed_to_new_.extract(tid)) shared_.recording.facts.account.lost_to_stops += owed.mapped();
+  const auto known = threads_.find(tid);
+  if (known == threads_.end()) return;
+  settle(known->second);
+  deep_stacks_.forget(tid);
+  for (Run& run : known->second.runs) write(run);
+  threads_.erase(known);
+}
+
+}  // namespace mixstack::record
