@@ -44,10 +44,6 @@ std::optional<std::uint64_t> queued_of(const ProcessDump& dump) {
 
 }  // namespace
 
-double seconds_between(const Counters& before, const Counters& after) {
-  return std::chrono::duration<double>(after.at - before.at).count();
-}
-
 std::optional<double> rate(const std::optional<std::uint64_t>& before, const std::optional<std::uint64_t>& after,
                            double seconds) {
   if (!before || !after || *after < *before || seconds <= 0) return std::nullopt;

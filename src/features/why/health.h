@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "features/why/counter_change.h"
 #include "mixstack/contention.h"
 #include "mixstack/counters.h"
 #include "mixstack/dump.h"
@@ -16,8 +17,6 @@ inline constexpr std::chrono::milliseconds kLeastBetween{100};
 /// What a counter grew by, a second; nothing: one of the looks does not tell it, or it went back (another runtime).
 [[nodiscard]] std::optional<double> rate(const std::optional<std::uint64_t>& before,
                                          const std::optional<std::uint64_t>& after, double seconds);
-/// The time between two looks.
-[[nodiscard]] double seconds_between(const Counters& before, const Counters& after);
 /// The sum of a counter of all runtimes; nothing: one of them does not tell it, or there is none.
 [[nodiscard]] std::optional<std::uint64_t> sum_of(const Counters& counters,
                                                   std::optional<std::uint64_t> (*get)(const RuntimeCounters&));
