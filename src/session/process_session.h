@@ -32,6 +32,7 @@ class ProcessSession final : public Session {
   [[nodiscard]] Result<Walker> walker(Capture capture, const WalkOptions& options) override;
   [[nodiscard]] StepperChain& steppers() override { return steppers_; }
   void add_name_provider(std::shared_ptr<NameProvider> provider) override;
+  [[nodiscard]] Result<std::vector<RuntimeCounters>> counters() override;
   [[nodiscard]] Result<void> refresh() override;
   void set_runtime_options(const RuntimeOptions& options) override;
   void set_symbol_options(const SymbolOptions& options) override;

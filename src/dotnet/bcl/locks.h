@@ -18,6 +18,7 @@ struct Lock {
   static constexpr FieldName kOwner = "_owningThreadId";  ///< to .NET 10 the system's number, then the managed one
   static constexpr FieldName kRecursion = "_recursionCount";
   static constexpr FieldName kState = "_state";
+  static constexpr FieldName kContentions = "s_contentionCount";  ///< waits for all of them, a static
 };
 inline constexpr NameStart kLockMethods = "System.Threading.Lock.";
 

@@ -1,4 +1,4 @@
-// Questions to one runtime inside a target, by user: walks, names, threads, waits, the heap.
+// Questions to one runtime inside a target, by user: walks, names, threads, waits, counters, the heap.
 #pragma once
 
 #include <memory>
@@ -19,6 +19,7 @@
 #include "dotnet/waits/thread_waits.h"
 #include "engine/unwind/rule_step.h"
 #include "engine/walk_core/stepper.h"
+#include "mixstack/counters.h"
 #include "mixstack/dump.h"
 #include "mixstack/symbolizer.h"
 
@@ -158,6 +159,20 @@ class RuntimeWaits {
 
  protected:
   ~RuntimeWaits() = default;
+};
+
+/// Its own counters. Not thread-safe.
+class RuntimeCounting {
+ public:
+  RuntimeCounting() = default;
+  RuntimeCounting(const RuntimeCounting&) = delete;
+  RuntimeCounting& operator=(const RuntimeCounting&) = delete;
+
+  /// As the target has them now. The first call finds the places. Each one that is not known is left out.
+  [[nodiscard]] virtual RuntimeCounters counters(const images::ModuleMap& /*modules*/) { return {}; }
+
+ protected:
+  ~RuntimeCounting() = default;
 };
 
 /// Its managed heap, of one capture (`ManagedRuntime::begin_capture`). Not thread-safe.

@@ -26,6 +26,7 @@ class ManagedRuntime : public RuntimeWalk,
                        public RuntimeNames,
                        public RuntimeThreads,
                        public RuntimeWaits,
+                       public RuntimeCounting,
                        public RuntimeHeap {
  public:
   ManagedRuntime() = default;

@@ -384,6 +384,12 @@ std::vector<std::optional<std::vector<ProgramValue>>> RuntimeByContracts::argume
   return read(false);
 }
 
+RuntimeCounters RuntimeByContracts::counters(const images::ModuleMap& modules) {
+  if (!runtime_ || !names_) return {};
+  if (!counters_) counters_ = std::make_unique<FoundCounters>(runtime_, target_, *names_);
+  return counters_->read(modules);
+}
+
 objects::HeapReader* RuntimeByContracts::heap() {
   if (thread_waits() == nullptr || types_->modules().empty()) return nullptr;
   if (!heap_) heap_ = std::make_unique<objects::HeapReader>(*objects_, *code_, *names_, known_->image.dac_table);

@@ -13,6 +13,7 @@
 #include "dotnet/code/managed_stepper.h"
 #include "dotnet/names/inlined_methods.h"
 #include "dotnet/names/managed_symbols.h"
+#include "dotnet/runtime/found_counters.h"
 #include "dotnet/runtime/managed_runtime.h"
 #include "dotnet/runtime/thread_index.h"
 #include "dotnet/waits/task_methods.h"
@@ -76,6 +77,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] std::vector<std::optional<std::vector<ProgramValue>>> arguments(
       std::span<const objects::ArgumentFrame> frames, bool data) override;
   [[nodiscard]] objects::HeapReader* heap() override;
+  [[nodiscard]] RuntimeCounters counters(const images::ModuleMap& modules) override;
   void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) override;
   [[nodiscard]] std::vector<FreedFrame> freed_code(const ProcessDump& dump, const Capture& capture,
                                                    const MemoryReader& now) override;
@@ -137,6 +139,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   std::unique_ptr<names::SourceLines> lines_;
   std::unique_ptr<names::InlinedMethods> inlined_;
   std::unique_ptr<names::ManagedSymbols> symbols_;
+  std::unique_ptr<FoundCounters> counters_;  ///< null: not asked for yet
   ThreadIndex threads_;
   bool is_frozen_ = false;                                    ///< the capture is of a core
   bool is_sampled_ = false;                                   ///< the capture is of samples: no roots are of its time

@@ -32,6 +32,9 @@ class RuntimeByDac final : public ManagedRuntime {
   [[nodiscard]] ManagedThreadFacts facts(const ManagedThread& thread) override { return described_->facts(thread); }
   void begin_names(base::Beside& beside) override { described_->begin_names(beside); }
   void name_threads(std::span<ThreadDump> threads) override { described_->name_threads(threads); }
+  [[nodiscard]] RuntimeCounters counters(const images::ModuleMap& modules) override {
+    return described_->counters(modules);
+  }
   [[nodiscard]] std::string why_no_waits() override {
     std::string why = described_->why_not_known();
     return why.empty() ? ManagedRuntime::why_no_waits() : why;

@@ -1,0 +1,36 @@
+// A runtime's own counters: where they are is found once, also again for a runtime that was still starting.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "dotnet/code/runtime.h"
+#include "dotnet/counters/counter_reader.h"
+#include "dotnet/names/method_names.h"
+#include "mixstack/counters.h"
+#include "mixstack/target.h"
+
+namespace mixstack::dotnet {
+
+/// Not thread-safe. Borrows the target and the names.
+class FoundCounters {
+ public:
+  FoundCounters(std::shared_ptr<const RuntimeFacts> runtime, const Target& target, names::MethodNames& names)
+      : runtime_(std::move(runtime)), target_(target), names_(names) {}
+
+  /// `modules` are borrowed for the call.
+  [[nodiscard]] RuntimeCounters read(const images::ModuleMap& modules);
+
+ private:
+  void find(const images::ModuleMap& modules);
+  [[nodiscard]] Address find_lock_contentions();
+
+  std::shared_ptr<const RuntimeFacts> runtime_;
+  const Target& target_;
+  names::MethodNames& names_;
+  std::optional<counters::CounterReader> reader_;
+  bool is_early_ = true;              ///< a part of it may be found later
+  unsigned calls_ = 0, next_try_ = 1;  ///< early: the search is repeated after 1, 2, 4, 8 ... calls
+};
+
+}  // namespace mixstack::dotnet
