@@ -35,7 +35,7 @@ struct GcLast {
   GcReason reason = GcReason::other;
 };
 
-/// Bytes that a thread has allocated since it began, small and large objects.
+/// Bytes of objects that a thread has made since it began.
 struct AllocatedBytes {
   std::uint32_t os_id = 0;   ///< in the target's pid namespace
   std::uint64_t thread = 0;  ///< address of the runtime's Thread
@@ -47,10 +47,10 @@ struct RuntimeCounters {
   std::optional<std::uint64_t> exceptions;            ///< thrown
   std::optional<std::uint64_t> methods, il_bytes;     ///< compiled
   std::optional<std::chrono::nanoseconds> compiling;  ///< by all threads
-  std::optional<std::uint64_t> contentions;           ///< waits for monitors that had to sleep
+  std::optional<std::uint64_t> contentions;           ///< waits for monitors and Locks that had to sleep
   std::optional<std::chrono::microseconds> pauses;    ///< sum of all pauses for collections
   std::optional<GcLast> last;                         ///< nothing before the first collection, too
-  std::optional<std::uint64_t> committed;             ///< bytes that the collector has from the system
+  std::optional<std::uint64_t> committed;             ///< bytes the collector has from the system, when it last collected
   bool is_server = false;
   std::vector<GcGeneration> generations;  ///< 0, 1, 2, large, pinned; empty: not known
   std::vector<AllocatedBytes> threads;    ///< of living threads; empty: not known

@@ -43,7 +43,7 @@ constexpr std::array<InternalCall, kCalls> kNames{{{"GetExceptionCount"},
 constexpr std::uint32_t kLatencyMode = 0x70, kCondemnedGeneration = 0x128, kGcCount = 0x138;
 // The object that GetMemoryInfo fills in (GCMemoryInfoData of GC.CoreCLR.cs), in words, and the kinds it may be asked for.
 constexpr std::size_t kHeapSizeWord = 4, kCommittedWord = 6, kIndexWord = 10;
-constexpr std::uint64_t kEphemeral = 1, kFullBlocking = 2;
+constexpr std::uint64_t kEphemeral = 1, kFullBlocking = 2, kBackground = 3;
 constexpr std::uint32_t kMostHeapOffset = 1 << 16, kMostThreadOffset = 4096;
 
 class Finder {
@@ -150,8 +150,14 @@ class Finder {
   void find_last_infos() {
     const Address ephemeral = last_info(kEphemeral), full = last_info(kFullBlocking);
     if (ephemeral == 0 || full != ephemeral + LastInfo::kSize) return;
-    out_.last_ephemeral = ephemeral;
-    out_.last_full = full;
+    out_.last_infos = {ephemeral, full, 0, 0};
+    // Of the two for background collections the function tells the one that was written last; the other one is known
+    // where both lie right behind these.
+    const Address background = last_info(kBackground), first = full + LastInfo::kSize, end = full + 3 * LastInfo::kSize;
+    std::size_t next = 2;
+    if (background != 0) out_.last_infos[next++] = background;
+    for (const Address at : {background - LastInfo::kSize, background + LastInfo::kSize})
+      if (background != 0 && at >= first && at < end && next < out_.last_infos.size()) out_.last_infos[next++] = at;
   }
 
   /// The function passes the place in a Thread and the address of the rest to one that sums up.

@@ -1,6 +1,7 @@
 // Where a runtime keeps its counters.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -26,7 +27,7 @@ struct Settings {
 
 /// `last_recorded_gc_info` of gcpriv.h.
 struct LastInfo {
-  static constexpr std::uint32_t kIndex = 0, kCommitted = 8, kHeapSize = 0xe0, kGeneration = 0xf4, kSize = 0xf8;
+  static constexpr std::uint32_t kIndex = 0, kCommitted = 8, kHeapSize = 0xe0, kGeneration = 0xf4, kConcurrent = 0xf6, kSize = 0xf8;
 };
 
 /// Addresses; 0 where a counter was not found. Plain data.
@@ -40,7 +41,7 @@ struct CounterPlaces {
   Address settings = 0;                                   ///< `Settings`
   Address generations = 0;                                ///< `GenerationData` of the only heap
   Field generations_of_heap;                              ///< the same of a server's heaps
-  Address last_ephemeral = 0, last_full = 0;              ///< `LastInfo`
+  std::array<Address, 4> last_infos{};                    ///< `LastInfo`, by kinds of collections; 0: none
   /// From a thread's RuntimeThreadLocals on: pointer and limit of the part that is not used yet, bytes of all such
   /// parts, bytes of large objects.
   Field alloc_pointer, alloc_limit, alloc_small, alloc_large;

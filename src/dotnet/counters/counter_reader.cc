@@ -63,7 +63,9 @@ struct Sum {
   void add(std::span<const std::byte> data, bool is_first) {
     using D = GenerationData;
     const auto share = at<float>(data, D::kSurvived);
-    const auto before = at<std::uint64_t>(data, D::kSizeBefore);
+    const auto noted = at<std::uint64_t>(data, D::kSizeBefore);
+    // A heap that is new has not noted one, and holds any bytes there.
+    const std::uint64_t before = noted < kMostBytes ? noted : 0;
     if (is_first) {  // all heaps are collected together
       out.collections = at<std::uint64_t>(data, D::kCollections);
       clock = at<std::uint64_t>(data, D::kClock);
@@ -160,21 +162,28 @@ std::vector<GcGeneration> CounterReader::generations(std::uint64_t number) const
   return out;
 }
 
-/// What the newest of the two kinds of collections found.
+/// What the newest collection found, of whatever kind.
 std::optional<std::uint64_t> CounterReader::committed(std::uint64_t number) const {
-  if (places_.last_ephemeral == 0) return std::nullopt;
-  std::array<std::byte, 2 * LastInfo::kSize> bytes{};
-  if (!memory_.reader().read_exact(places_.last_ephemeral, bytes)) return std::nullopt;
-  const auto first = std::span<const std::byte>(bytes).first(LastInfo::kSize),
-             second = std::span<const std::byte>(bytes).subspan(LastInfo::kSize);
-  const auto index = [](std::span<const std::byte> info) { return at<std::uint64_t>(info, LastInfo::kIndex); };
-  const auto newest = index(second) > index(first) ? second : first;
-  const auto committed = at<std::uint64_t>(newest, LastInfo::kCommitted),
-             size = at<std::uint64_t>(newest, LastInfo::kHeapSize);
-  const bool is_right = index(newest) != 0 && index(newest) <= number + 2 && committed % kPage == 0 &&
-                        committed < kMostBytes && committed >= size &&
-                        at<std::uint8_t>(newest, LastInfo::kGeneration) <= kMaxGeneration;
-  return is_right ? std::optional<std::uint64_t>(committed) : std::nullopt;
+  std::optional<std::uint64_t> found;
+  std::uint64_t newest = 0;
+  std::array<std::byte, LastInfo::kSize> info{};
+  for (std::size_t kind = 0; kind < places_.last_infos.size(); kind++) {
+    const Address place = places_.last_infos[kind];
+    if (place == 0 || !memory_.reader().read_exact(place, info)) continue;
+    const auto index = at<std::uint64_t>(info, LastInfo::kIndex),
+               committed = at<std::uint64_t>(info, LastInfo::kCommitted),
+               size = at<std::uint64_t>(info, LastInfo::kHeapSize);
+    const auto generation = at<std::uint8_t>(info, LastInfo::kGeneration),
+               concurrent = at<std::uint8_t>(info, LastInfo::kConcurrent);
+    const bool is_background = kind >= 2;
+    const bool is_right = index > newest && index <= number + 2 && committed % kPage == 0 && committed < kMostBytes &&
+                          committed >= size && generation <= kMaxGeneration &&
+                          (!is_background || (generation == kMaxGeneration && concurrent == 1));
+    if (!is_right) continue;
+    newest = index;
+    found = committed;
+  }
+  return found;
 }
 
 std::optional<AllocatedBytes> CounterReader::allocated(Address locals) const {

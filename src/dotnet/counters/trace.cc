@@ -290,7 +290,7 @@ class Machine {
     if (to.kind == Operand::Kind::reg) regs_[to.reg % kRegisters] = {};
     if (to.kind != Operand::Kind::memory) return;
     const Value at = address(to);
-    for (unsigned done = 0; at.is_known && done <= size; done += 8) (void)store(at.bits + done, 1, {});
+    for (unsigned done = 0; at.is_known && done < size; done += 8) (void)store(at.bits + done, 1, {});
   }
 
   bool put(const Operand& to, unsigned size, Value value) {

@@ -19,8 +19,10 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <system_error>
+#include <unordered_map>
 
 #include "frontends/cli/fd_output.h"
 #include "frontends/cli/heap_question.h"
@@ -84,7 +86,8 @@ std::vector<ThreadId> absent_threads(const DumpArguments& arguments, const Proce
 }
 
 /// Writes the report; returns errno, 0: success.
-int write_report(const DumpArguments& arguments, const Environment& environment, const ProcessDump& dump) {
+int write_report(const DumpArguments& arguments, const Environment& environment, const ProcessDump& dump,
+                 std::span<const RuntimeCounters> counters) {
   report::ReportOptions options = report_options(arguments, environment);
   const TerminalSize terminal = terminal_size(environment.out);
   std::optional<Pager> pager;
@@ -93,14 +96,15 @@ int write_report(const DumpArguments& arguments, const Environment& environment,
   if (!arguments.wide) options.width = terminal.columns;
   FdOutput out(pager ? pager->fd() : environment.out);
   report::Writer writer([&out](std::string_view piece) { out.write(piece); });
-  arguments.json ? report::write_json(writer, dump, options) : report::write_text(writer, dump, options);
+  arguments.json ? report::write_json(writer, dump, options, counters) : report::write_text(writer, dump, options);
   writer.flush();
   return pager && pager->is_running() && out.error() == EPIPE ? 0 : out.error();
 }
 
-ExitCode print(const DumpArguments& arguments, const Environment& environment, const ProcessDump& dump) {
+ExitCode print(const DumpArguments& arguments, const Environment& environment, const ProcessDump& dump,
+               std::span<const RuntimeCounters> counters) {
   FdOutput errors(environment.err);
-  if (const int error = write_report(arguments, environment, dump); error != 0) {
+  if (const int error = write_report(arguments, environment, dump, counters); error != 0) {
     errors.write(
         fmt::format("mixstack: the report could not be written: {}\n", std::generic_category().message(error)));
     return ExitCode::output;
@@ -257,6 +261,19 @@ tl::expected<Dumped, ExitCode> dump_target(const DumpArguments& arguments, const
 
 namespace {
 
+/// What the dump's runtimes have counted; also the bytes of threads whose runtime does not describe them (.NET 10).
+std::vector<RuntimeCounters> read_counters(Dumped& dumped) {
+  auto counters = dumped.session->counters();
+  if (!counters || counters->size() != dumped.dump.runtimes.size()) return {};
+  std::unordered_map<std::uint64_t, std::uint64_t> bytes;
+  for (const RuntimeCounters& runtime : *counters)
+    for (const AllocatedBytes& thread : runtime.threads) bytes.emplace(thread.os_id, thread.small + thread.large);
+  for (ThreadDump& thread : dumped.dump.threads)
+    if (const auto of = bytes.find(thread.ns_tid); of != bytes.end() && thread.managed && !thread.managed->allocated_bytes)
+      thread.managed->allocated_bytes = of->second;
+  return std::move(*counters);
+}
+
 ExitCode run_one(DumpArguments arguments, const Environment& environment) {
   arguments.options.waits = true;
   arguments.options.pending_work = arguments.async;
@@ -266,7 +283,9 @@ ExitCode run_one(DumpArguments arguments, const Environment& environment) {
   // Without --async, known waits are shown, but not the reasons why others are unknown.
   if (!arguments.async)
     std::erase_if(dumped->dump.diagnoses, [](const Diagnosis& d) { return d.subject == kWaitsSubject; });
-  return print(arguments, environment, dumped->dump);
+  std::vector<RuntimeCounters> counters;
+  if (arguments.json) counters = read_counters(*dumped);
+  return print(arguments, environment, dumped->dump, counters);
 }
 
 }  // namespace

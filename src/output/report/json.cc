@@ -16,6 +16,7 @@
 #include "output/report/fold.h"
 #include "output/report/frame_view.h"
 #include "output/report/json_error.h"
+#include "output/report/json_counters.h"
 #include "output/report/json_exception.h"
 #include "output/report/json_fields.h"
 #include "output/report/json_frame.h"
@@ -44,7 +45,7 @@ void write_diagnoses(Writer& out, const std::vector<Diagnosis>& all) {
   json_array(out, all, "\n", [&out](const Diagnosis& d) { write_diagnosis(out, d); });
 }
 
-void write_runtime(Writer& out, const RuntimeSummary& runtime) {
+void write_runtime(Writer& out, const RuntimeSummary& runtime, const RuntimeCounters* counters) {
   JsonObject object(out);
   object.text("kind", runtime.kind);
   object.text_or_null("version", runtime.version);
@@ -63,6 +64,7 @@ void write_runtime(Writer& out, const RuntimeSummary& runtime) {
   } else {
     object.null("suspension");
   }
+  if (counters != nullptr) write_counters(object, out, *counters);
   object.close();
 }
 
@@ -92,7 +94,7 @@ void write_usage(JsonObject& process, const std::optional<ProcessUsage>& usage) 
   object.close();
 }
 
-void write_process(Writer& out, const ProcessDump& dump) {
+void write_process(Writer& out, const ProcessDump& dump, std::span<const RuntimeCounters> counters) {
   JsonObject object(out);
   object.number("pid", std::uint64_t{dump.target.pid});
   object.word("arch", arch_name(dump.target.arch));
@@ -112,7 +114,10 @@ void write_process(Writer& out, const ProcessDump& dump) {
     object.null("crash");
   }
   object.key("runtimes");
-  json_array(out, dump.runtimes, "", [&out](const RuntimeSummary& r) { write_runtime(out, r); });
+  json_array(out, dump.runtimes, "", [&](const RuntimeSummary& r) {
+    const auto number = static_cast<std::size_t>(&r - dump.runtimes.data());
+    write_runtime(out, r, number < counters.size() ? &counters[number] : nullptr);
+  });
   object.close();
 }
 
@@ -240,12 +245,13 @@ void write_group(Writer& out, const StackGroup& group) {
 
 }  // namespace
 
-void write_json(Writer& out, const ProcessDump& dump, const ReportOptions& options) {
+void write_json(Writer& out, const ProcessDump& dump, const ReportOptions& options,
+                std::span<const RuntimeCounters> counters) {
   JsonObject document(out);
   document.word("format", "mixstack-dump");
   document.number("format_version", std::uint64_t{1});
   document.key("process");
-  write_process(out, dump);
+  write_process(out, dump, counters);
   out << '\n';
   document.key("threads");
   JsonFrames frames(dump, options);

@@ -146,6 +146,7 @@ class Decoder {
     const auto op = take<std::uint8_t>();
     if (op == 0x0f) return read_two_bytes();
     if (op < 0x40 && (op & 7u) < 6) return read_arithmetic(op);
+    if (op >= 0x50 && op < 0x60) out_.size = 8;
     if (op >= 0x50 && op < 0x58) return set(Action::push, {}, reg(with_rex(op & 7u, 0)));
     if (op >= 0x58 && op < 0x60) return set(Action::pop, reg(with_rex(op & 7u, 0)), {});
     if (op >= 0x70 && op < 0x80) return jump_if(op & 15u, 1);
