@@ -24,7 +24,7 @@ std::unique_ptr<PerfSource> open_perf(SharedSession& session, const RecorderOpti
                                       std::uint32_t hertz, std::vector<std::string>& notes) {
   const TargetInfo& target = session.session->target().info();
   const auto sampled = options.want == Want::page_faults ? perf::Sampled::page_faults : perf::Sampled::cpu;
-  auto source = PerfSource::open(target.pid, target.arch, {sampled, hertz, options.kernel, clock});
+  auto source = PerfSource::open(target.pid, target.arch, {sampled, options.period, hertz, options.kernel, clock});
   if (source) return std::move(*source);
   notes.push_back("no perf events: " + perf::explain_perf_refusal(source.error()));
   return nullptr;

@@ -17,9 +17,10 @@ enum class Want : std::uint8_t {
 
 struct RecorderOptions {
   Want want = Want::wall;
-  std::uint32_t hertz = 0;  ///< 0: 100 of wall time, 999 of others
-  double most_held = 0;     ///< as in StopOptions
-  bool may_stop = true;     ///< threads may be stopped where no other source sees them
+  std::uint32_t hertz = 0;   ///< 0: 100 of wall time, 999 of others
+  std::uint64_t period = 0;  ///< of page faults: a sample each so many; 0: by `hertz`
+  double most_held = 0;      ///< as in StopOptions
+  bool may_stop = true;      ///< threads may be stopped where no other source sees them
   bool kernel = false;
   StackRecorder::Options stacks;
 };

@@ -53,6 +53,7 @@ PerfSource::PerfSource(std::uint32_t pid, base::ScopedFd folder, Arch arch, cons
 Result<std::unique_ptr<PerfSource>> PerfSource::open(std::uint32_t pid, Arch arch, const PerfSourceOptions& options) {
   perf::PerfOptions wanted;
   wanted.sampled = options.sampled;
+  wanted.period = options.period;
   wanted.hertz = asked_hertz(options.hertz);
   wanted.kernel = options.kernel;
   // Stacks during exception dispatch hold contexts: 17 to 25 KiB.

@@ -15,6 +15,7 @@ namespace mixstack::record {
 
 struct PerfSourceOptions {
   perf::Sampled sampled = perf::Sampled::cpu;
+  std::uint64_t period = 0;  ///< as in PerfOptions
   std::uint32_t hertz = 999;
   bool kernel = false;
   SampleClock clock = SampleClock::cpu;  ///< what its samples count for

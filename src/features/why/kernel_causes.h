@@ -50,7 +50,8 @@ void add_places(const ProcessDump& dump, std::vector<SlowCause>& causes);
 /// or memory outside the heap.
 class FaultSampling {
  public:
-  /// Errors: as `record::open_recorder`; permission_denied: perf events are not allowed.
+  /// Takes 40 ms, to find how many faults a sample stands for. Errors: as `record::open_recorder`; permission_denied:
+  /// perf events are not allowed.
   [[nodiscard]] static Result<std::unique_ptr<FaultSampling>> begin(
       const std::shared_ptr<record::SharedSession>& session);
   ~FaultSampling();

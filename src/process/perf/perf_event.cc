@@ -100,6 +100,7 @@ RecordShape make_shape(Arch arch, const PerfOptions& options, const EventPlan& p
   shape.registers = registers.mask | (plan.all_registers ? registers.optional : 0);
   shape.stack_bytes = std::min(options.stack_bytes, kMostStackBytes) & ~7u;
   shape.kernel_chain = plan.kernel_chain;
+  shape.period = options.period;
   return shape;
 }
 
@@ -109,13 +110,16 @@ perf_event_attr make_attributes(const PerfOptions& options, const EventPlan& pla
   a.size = sizeof a;
   a.type = plan.hardware ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
   a.config = plan.hardware ? std::uint64_t{PERF_COUNT_HW_CPU_CYCLES} : software_event(options.sampled);
-  if (options.sampled != Sampled::nothing) {
+  if (options.period != 0) {
+    a.sample_period = options.period;
+  } else if (options.sampled != Sampled::nothing) {
     a.freq = 1;
     a.sample_freq = options.hertz;
   }
   // The order of fields is that of read_sample in perf_record.cc.
-  a.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
-                  PERF_SAMPLE_REGS_USER;
+  a.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER;
+  // Samples of a fixed period that tell it are taken of each event (perf_swevent_event in kernel/events/core.c).
+  if (shape.period == 0) a.sample_type |= PERF_SAMPLE_PERIOD;
   if (shape.stack_bytes != 0) a.sample_type |= PERF_SAMPLE_STACK_USER;
   if (shape.kernel_chain) a.sample_type |= PERF_SAMPLE_CALLCHAIN;
   a.sample_regs_user = shape.registers;

@@ -21,7 +21,10 @@ enum class Sampled : std::uint8_t {
 
 struct PerfOptions {
   Sampled sampled = Sampled::cpu;
-  std::uint32_t hertz = 999;          ///< samples a second of processor time; no divisor of usual timers
+  std::uint32_t hertz = 999;  ///< samples a second of processor time; no divisor of usual timers
+  /// Not 0: a sample each so many, instead of by rate. For page faults: the kernel finds no period for a rate of
+  /// theirs, since they come in bursts.
+  std::uint64_t period = 0;
   std::uint32_t stack_bytes = 16384;  ///< of each stack from sp on, at most kMostStackBytes; 0: none
   bool kernel = false;                ///< kernel stacks, too, if permitted
   bool inherit_children = false;      ///< processes that the target forks are sampled, too

@@ -181,7 +181,7 @@ Result<PerfRecord> RecordReader::read_sample(std::span<const std::byte> record, 
   sample.time_ns = body.u64();
   sample.cpu = body.u32();
   body.skip(4);
-  sample.period = body.u64();
+  sample.period = shape_.period != 0 ? shape_.period : body.u64();
   if (shape_.kernel_chain) {
     if (!read_chain(body, chain_)) return fail(ErrorCode::malformed, PERF_RECORD_SAMPLE);
     sample.kernel_chain = chain_;

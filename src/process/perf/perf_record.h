@@ -22,6 +22,7 @@ struct RecordShape {
   std::uint64_t registers = 0;    ///< perf_event_attr.sample_regs_user
   std::uint32_t stack_bytes = 0;  ///< perf_event_attr.sample_stack_user
   bool kernel_chain = false;      ///< PERF_SAMPLE_CALLCHAIN, of the kernel alone
+  std::uint64_t period = 0;       ///< of all samples; 0: each tells its own (PERF_SAMPLE_PERIOD)
 };
 
 /// A thread when one of its events reached the sample period. Bytes and addresses are borrowed from the ring and the
