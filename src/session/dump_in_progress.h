@@ -25,7 +25,7 @@
 
 namespace mixstack::session {
 
-/// What a dump has from its session; the references outlive it.
+/// The parts that a dump has from its session; the references outlive it.
 struct DumpSources {
   Target& target;
   WorkerPool::Lease worker;
@@ -93,7 +93,7 @@ void ask_facts(DumpInProgress& at);
 void walk_late(DumpInProgress& at);
 /// Walks all others over their copied stacks.
 void walk(DumpInProgress& at);
-/// What the process uses, before anything is stopped again; in a core, all facts.
+/// Processor and memory of the process, before anything is stopped again; in a core, all facts.
 void usage(DumpInProgress& at);
 /// Stops threads with cut stacks once more, alone.
 void complete(DumpInProgress& at);

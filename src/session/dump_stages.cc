@@ -1,7 +1,7 @@
 // Input: a target, a worker, DumpOptions. Output: a ProcessDump.
 // Order: runtimes know one capture at a time, so late threads are walked before the common instant, which is needed to
 // the end. Code and objects that the running target may free are named and read first; symbol tables, lines and files
-// can wait. What was freed or replaced meanwhile is marked last.
+// can wait. Code that was freed or replaced meanwhile is marked last.
 #include "session/dump_stages.h"
 
 #include <array>

@@ -9,7 +9,7 @@
 
 namespace mixstack::session {
 
-/// What stages hand on, as a set of bits.
+/// The things that stages hand on, as a set of bits.
 enum class Part : std::uint32_t {
   none = 0,
   captured = 1 << 0,       ///< registers, stacks and mappings of the common instant

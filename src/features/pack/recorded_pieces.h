@@ -1,4 +1,4 @@
-// What a pack holds beside the bytes that its dump read.
+// The parts of a pack beside the bytes that its dump read.
 #pragma once
 
 #include "mixstack/memory_reader.h"

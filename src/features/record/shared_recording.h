@@ -1,4 +1,4 @@
-// What the threads of a recording share.
+// A recording and a session, shared by the threads that record.
 #pragma once
 
 #include <memory>

@@ -29,7 +29,7 @@ class KernelNames {
 /// The recorder of one process. One thread at a time, except where a member says otherwise.
 class StackRecorder {
  public:
-  /// What samples wait for, and whether they count.
+  /// Whether samples wait for reports of mappings, and whether they count.
   ///
   ///   warming_up <-> recording      `warm_up` begins and ends
   ///   recording <-> hurrying        `take`: too many samples wait, or few enough again
@@ -179,7 +179,7 @@ class StackRecorder {
   Options options_;
   TargetInfo target_;
 
-  // What goes on.
+  // The present moment.
   State state_ = State::recording;
   std::deque<SampleBatch> waiting_;  ///< until all mappings made before them are known
   Batch batch_;
@@ -189,7 +189,7 @@ class StackRecorder {
   std::unordered_map<ThreadId, Thread> threads_;
   std::unordered_map<ThreadId, std::uint32_t> owed_to_new_;  ///< rounds that found threads running before any sample
 
-  // What is known of code and stacks, so that it need not be asked again.
+  // Code and stacks that are known, so that they need not be asked again.
   FrameNames names_;
   KnownStacks known_stacks_;
   DeepStacks deep_stacks_;
