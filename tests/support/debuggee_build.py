@@ -161,6 +161,13 @@ def busy():
     return output / "Busy"
 
 
+def hot_reload():
+    """A program that edits a library while it runs, by the SDK's compiler."""
+    output = DEBUGGEES / "HotReload"
+    dotnet(REPOSITORY / "tests" / "debuggees" / "HotReload", output, *ON_RUNTIME)
+    return output / "HotReload"
+
+
 def linker():
     """What links a program that .NET compiled ahead of time."""
     return "clang" if shutil.which("clang") else "gcc"
