@@ -26,7 +26,8 @@ template <class Number>
 [[nodiscard]] std::string comm_of(std::uint32_t pid);
 /// The number in "pipe:[4711]", of that `kind` ("pipe:[").
 [[nodiscard]] std::optional<std::uint64_t> inode_of(std::string_view link, std::string_view kind);
-/// How a descriptor of "/proc/PID" was opened, as its fdinfo says in octal: O_RDONLY, O_WRONLY or O_RDWR.
-[[nodiscard]] int mode_of(const std::string& process, std::string_view fd);
+/// How a descriptor of "/proc/PID" was opened, as its fdinfo says in octal: O_RDONLY, O_WRONLY or O_RDWR. Nothing: it
+/// cannot be read (the descriptor was closed, another's process), or the descriptor only names the file (O_PATH).
+[[nodiscard]] std::optional<int> mode_of(const std::string& process, std::string_view fd);
 
 }  // namespace mixstack::session
