@@ -50,7 +50,7 @@ struct RuntimeCounters {
   std::optional<std::uint64_t> contentions;           ///< waits for monitors and Locks that had to sleep
   std::optional<std::chrono::microseconds> pauses;    ///< sum of all pauses for collections
   std::optional<GcLast> last;                         ///< nothing before the first collection, too
-  std::optional<std::uint64_t> committed;             ///< bytes the collector has from the system, when it last collected
+  std::optional<std::uint64_t> committed;  ///< bytes the collector has from the system, when it last collected
   bool is_server = false;
   std::vector<GcGeneration> generations;  ///< 0, 1, 2, large, pinned; empty: not known
   std::vector<AllocatedBytes> threads;    ///< of living threads; empty: not known

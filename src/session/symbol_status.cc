@@ -118,7 +118,7 @@ void tell_of_refused_pdbs(std::span<const std::unique_ptr<dotnet::ManagedRuntime
         dump.diagnoses.push_back({{},
                                   symbols::printable(lookup.assembly),
                                   "was changed while it ran (Hot Reload): its frames have no source lines, since those "
-                                  "of the build may be wrong, and methods that were added have no names"});
+                                  "of the build may be wrong"});
         continue;
       }
       if (lookup.refused.empty() || lookup.error.code == ErrorCode::none) continue;

@@ -1,6 +1,9 @@
 """`mixstack why`: other processes, crashes, locks that many want, a pool that grows, and what comes before Main."""
+import json
 import pathlib
+import sys
 import tempfile
+import time
 import unittest
 
 import cores
@@ -42,6 +45,75 @@ class Processes(WhyCase):
             status, answer = self.until_stuck(debuggee)
             self.assertEqual([(v["kind"], v["is_certain"]) for v in answer["verdicts"]], [("stopped_process", True)])
             self.assertEqual(status, STUCK)
+
+
+# A thread waits for a lock of `first`, whose holder waits for one of `second`, whose holder writes what the first one
+# does not read.
+CHAIN = """
+import fcntl, os, sys, time
+first, second = sys.argv[1:]
+open(first, "w"), open(second, "w")
+def lock_and_keep(path):
+    kept.append(open(path, "r+"))
+    fcntl.lockf(kept[-1], fcntl.LOCK_EX)
+kept, (reads, writes), (ready, says) = [], os.pipe(), os.pipe()
+if os.fork() == 0:
+    os.close(reads), os.close(writes)
+    lock_and_keep(first)
+    os.write(says, b"1")
+    time.sleep(1)
+    lock_and_keep(second)
+    os._exit(0)
+if os.fork() == 0:
+    os.close(reads)
+    lock_and_keep(second)
+    os.write(says, b"2")
+    os.write(writes, bytes(1 << 20))
+    os._exit(0)
+os.close(writes)
+while len(os.read(ready, 1)) + len(os.read(ready, 1)) < 2: pass
+print("READY", os.getpid(), flush=True)
+lock_and_keep(first)
+"""
+# Each of two processes writes to a connection what the other one does not read.
+TCP = """
+import os, socket
+listens = socket.create_server(("127.0.0.1", 0))
+if os.fork() == 0:
+    address = listens.getsockname()
+    listens.close()
+    link = socket.create_connection(address)
+else:
+    link = listens.accept()[0]
+    listens.close()
+    print("READY", os.getpid(), flush=True)
+link.sendall(bytes(1 << 26))
+"""
+
+
+class WithoutARuntime(WhyCase):
+    needs_dotnet = False
+
+    def cycle_of(self, *command):
+        with processes.Debuggee([sys.executable, "-c", *command]) as debuggee:
+            for _ in range(100):  # until all of them wait; before, little is known without a runtime
+                status, out, _, _ = mixstack_dump.run("why", debuggee.pid, "--json")
+                answer = json.loads(out)
+                if answer["verdicts"]:
+                    break
+                time.sleep(0.2)
+            self.assertEqual((status, [v["kind"] for v in answer["verdicts"]]), (STUCK, ["process_cycle"]))
+            [other] = answer["threads"][0]["wait"]["processes"]
+            return other
+
+    def test_a_cycle_over_three_processes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            other = self.cycle_of(CHAIN, f"{folder}/first", f"{folder}/second")
+            self.assertEqual(other["waits_for_us"], "is_held_up")
+            self.assertRegex(other["doing"], r"that process \d+ .*, which waits until this process reads")
+
+    def test_a_cycle_over_a_connection(self):
+        self.assertEqual(self.cycle_of(TCP)["waits_for_us"], "is_held_up")
 
 
 class Standing(WhyCase):

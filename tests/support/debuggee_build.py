@@ -168,6 +168,13 @@ def slow():
     return output / "Slow"
 
 
+def hot_reload():
+    """A program that edits a library while it runs, by the SDK's compiler."""
+    output = DEBUGGEES / "HotReload"
+    dotnet(REPOSITORY / "tests" / "debuggees" / "HotReload", output, *ON_RUNTIME)
+    return output / "HotReload"
+
+
 def linker():
     """What links a program that .NET compiled ahead of time."""
     return "clang" if shutil.which("clang") else "gcc"
@@ -289,24 +296,26 @@ def for_musl(build=BUILD / "musl-programs"):
     """The scenarios on .NET for musl, with a host and a C++ runtime of their own (tests/debuggees/musl), by the compiler
     of scripts/musl_toolchain."""
     toolchain = f"-DCMAKE_TOOLCHAIN_FILE={REPOSITORY / 'cmake' / 'musl.cmake'}"
-    source, output = REPOSITORY / "tests" / "debuggees", build / "debuggees" / "Scenarios"
-    native(source, build / "debuggees" / "native", toolchain, targets=("scen", "plugin1", "plugin2"))
+    source, output = REPOSITORY / "tests" / "debuggees", build / DEBUGGEES.name / "Scenarios"
+    native(source, build / DEBUGGEES.name / "native", toolchain, targets=("scen", "plugin1", "plugin2"))
     stamp = output / "stamp"
     if stamp.exists() and stamp.stat().st_mtime >= max(_newest(source / "Scenarios", {".cs", ".csproj"}),
                                                        _newest(source / "musl", {".c", ".cc"})):
         return
     _run(["dotnet", "publish", "-c", "Release", "-r", "linux-musl-x64", "--self-contained", "-o", output, "-nodeReuse:false",
-          "-p:UseSharedCompilation=false", f"-p:MixstackBuildRoot={build / 'work'}"], cwd=source / "Scenarios",
+          "-p:UseSharedCompilation=false", f"-p:MixstackBuildRoot={build / 'work'}",
+          *ON_RUNTIME], cwd=source / "Scenarios",
          env=dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1"))
-    _run(["cmake", "-G", "Ninja", "-S", source / "musl", "-B", build / "host", f"-DOUTPUT={output}", toolchain])
-    _run(["cmake", "--build", build / "host"])
+    host = build / f"host{RUNTIME}"
+    _run(["cmake", "-G", "Ninja", "-S", source / "musl", "-B", host, f"-DOUTPUT={output}", toolchain])
+    _run(["cmake", "--build", host])
     stamp.touch()
 
 
 def others():
     """Programs of single tests, which build them when they want them: all of them, before tests have to wait for each
     other. What cannot be built here, its test says."""
-    builds = [(build, ()) for build in (starved, busy, slow, runtime_async, native_aot, composite, single_file, scenarios_in_two_parts)]
+    builds = [(build, ()) for build in (starved, busy, slow, hot_reload, runtime_async, native_aot, composite, single_file, scenarios_in_two_parts)]
     builds += [(scenarios_built, ("debug",)), *((heaps, (kind,)) for kind in ("release", "debug"))]
     builds += [(values, (kind,)) for kind in ("release", "debug", "ready-to-run")]
     builds += [(language, (name,)) for name in ("VisualBasic", "FSharp", "Extensions")]

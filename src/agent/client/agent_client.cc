@@ -20,6 +20,8 @@ using std::chrono::milliseconds;
 
 constexpr SocketName kAgentSocket{agent_link::kSocketPrefix, agent_link::kSocketSuffix};
 constexpr milliseconds kLookEvery{200};
+/// An agent that was asked to end may still send what it holds, for so long.
+constexpr milliseconds kMostRemains{60'000};
 
 }  // namespace
 
@@ -94,9 +96,13 @@ Outcome<AgentClient::Recording> AgentClient::record(std::string_view settings, m
   Recording recording;
   agent_link::Report last = *begun;
   const auto began = Clock::now();
-  auto deadline = began + time;
+  auto deadline = began + time, latest = Clock::time_point::max();
   bool has_asked = false;
   for (;;) {
+    if (Clock::now() >= latest) {
+      recording.why = "the agent went on sending after it was asked to end";
+      break;
+    }
     if (!has_asked && (Clock::now() >= deadline || is_enough())) {
       if (!agent_link::send_all(link_.get(), agent_link::message(Kind::end), Clock::now() + kAnswerTime)) {
         recording.why = "the agent hung up";
@@ -104,6 +110,7 @@ Outcome<AgentClient::Recording> AgentClient::record(std::string_view settings, m
       }
       has_asked = true;
       deadline = Clock::now() + kAnswerTime;
+      latest = Clock::now() + kMostRemains;
     }
     // Waits at most kLookEvery, so that `is_enough` is polled; after `end` was sent, waits up to the deadline.
     const auto ready = agent_link::wait_for(link_.get(), POLLIN, std::min(deadline, Clock::now() + kLookEvery));

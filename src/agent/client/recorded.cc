@@ -8,12 +8,14 @@ bool Recorded::take(agent_link::Kind kind, std::span<const std::byte> payload) {
   if (kind == agent_link::Kind::frame) {
     const auto frame = agent_link::decode_frame(payload);
     const auto number = frame ? profile_.frame(frame->frame) : std::nullopt;
-    if (number) frames_.insert_or_assign(frame->number, *number);
+    if (number && (frames_.size() < kMostNumbers || frames_.contains(frame->number)))
+      frames_.insert_or_assign(frame->number, *number);
     return frame.has_value();
   }
   if (kind == agent_link::Kind::thread) {
     const auto thread = agent_link::decode_thread(payload);
-    if (thread && profile_.threads.size() < kMostThreads) profile_.threads[thread->tid] = thread->name;
+    const bool has_room = thread && (profile_.threads.size() < kMostThreads || profile_.threads.contains(thread->tid));
+    if (has_room) profile_.threads[thread->tid] = thread->name;
     return thread.has_value();
   }
   if (kind != agent_link::Kind::samples) return false;

@@ -23,6 +23,7 @@ class Recorded {
   void add(const agent_link::Sample& sample);
 
   static constexpr std::size_t kMostThreads = 1u << 16;
+  static constexpr std::size_t kMostNumbers = 1u << 20;  ///< several may stand for one frame of the profile
   Profile profile_;
   std::unordered_map<std::uint32_t, std::uint32_t> frames_;  ///< by the agent's number
   std::uint64_t samples_ = 0, cut_ = 0, lost_ = 0;

@@ -3,7 +3,8 @@
 // Algorithm: `start`: 1. make a Sampling and its Sampler, which sends no signal yet. 2. Publish it as `current_`, so
 // that callbacks find it. 3. Switch the runtime's events on, and then, in a process that has run, catch up on code
 // compiled before: in this order no code is missed. 4. Install the handler; give old threads larger alternate stacks
-// while the runtime is stopped; start the sampling thread. A failure switches events off and drops the Sampling.
+// while the runtime is stopped; start the sampling thread. A failure switches events off, gives the signal back and
+// drops the Sampling.
 // `stop`: end the sampler first, so that the last samples are in the report and the file; then switch events off.
 // Bounds: one Sampling at a time (`lifecycle_`). Sampler::end and ControlServer::finish time out (kLastWords); a
 // Sampling whose handlers or thread did not end is kept in `given_up_`. JitMap, SampleRing and Profile bound memory.
@@ -140,8 +141,10 @@ Result<void> Agent::start(const AgentOptions& options, bool is_late) {
     if (begun) begun = sampling->sampler->begin();
   }
   if (begun) return begun;
+  const bool is_over = sampling->sampler->end();
   (void)info_.set_events(0, 0);
   const std::lock_guard lock(mutex_);
+  if (!is_over) given_up_.push_back(current_);
   current_.reset();
   return begun;
 }

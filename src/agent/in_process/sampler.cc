@@ -132,17 +132,16 @@ std::size_t Sampler::make_room(std::span<const std::uint32_t> tids) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   // Not earlier: with the relay, a fault on a small stack blocks our signal.
   FaultRelay::begin(kSignal);
+  has_relay_ = true;
   return sent - std::min(sent, with_room_.load());
 }
 
 Result<void> Sampler::begin() {
   FaultRelay::begin(kSignal);
+  has_relay_ = true;
   has_begun_ = true;
   thread_ = std::make_unique<AgentThread>("mixstack-sample", own_, [this] { run(); });
   if (thread_->is_running()) return {};
-  if (timers_) timers_->stop();
-  in_use_.store(nullptr);
-  FaultRelay::end();
   return fail(ErrorCode::limit_exceeded);
 }
 
@@ -162,7 +161,7 @@ bool Sampler::end() {
     if (Clock::now() > deadline) return false;
     std::this_thread::sleep_for(milliseconds(1));
   }
-  FaultRelay::end();
+  if (has_relay_) FaultRelay::end();
   drain();
   give_signal_back();
   return true;

@@ -64,10 +64,10 @@ class Sampler {
   /// that none of them is in a handler on that stack. Waits kRoomTime at most; returns how many of the signalled
   /// threads did not do it.
   std::size_t make_room(std::span<const std::uint32_t> tids);
-  /// Starts the sampling thread. Errors: limit_exceeded (no thread).
+  /// Starts the sampling thread. Errors: limit_exceeded (no thread). Call `end` then, too.
   [[nodiscard]] Result<void> begin();
   /// Stops timers, waits for handlers and our thread, passes on all samples. False: a handler or our thread did not end
-  /// in time; keep all memory that they use. Call it once.
+  /// in time; keep all memory that they use. Call it once, also where `take_signal` or `begin` failed.
   [[nodiscard]] bool end();
 
   /// A thread of the process began. Thread-safe.
@@ -115,6 +115,7 @@ class Sampler {
   Progress progress_;
   RepeatedCalls calls_;
   std::optional<ThreadTimers> timers_;
+  bool has_relay_ = false;
   std::atomic<bool> has_begun_{false};  ///< no timers before this: their signal might have no handler
   struct sigaction before_ {};          ///< the previous action of SIGPROF
   std::atomic<std::uint64_t> foreign_{0}, postponed_{0}, missed_{0};

@@ -89,4 +89,11 @@ std::string ways_to_gain(std::string_view needed, std::string_view file, const G
   return ways;
 }
 
+std::string ways_to_gain_in_a_line(std::string_view needed, std::string_view file, const GainLimits& limits,
+                                   const std::string& program) {
+  std::string ways = ways_to_gain(needed, file, limits, program);
+  std::ranges::replace(ways, '\n', ' ');
+  return ways;
+}
+
 }  // namespace mixstack::base

@@ -19,9 +19,12 @@ struct GainLimits {
 [[nodiscard]] std::string within_bounds(std::string_view list, std::uint64_t bounding);
 [[nodiscard]] std::string out_of_bounds(std::string_view list, std::uint64_t bounding);
 
-/// In one line, the ways to get all of `needed`: sudo, and `setcap` for the file `program` with all of `file` that the
+/// The ways to get all of `needed`: sudo, and `setcap` for the file `program` with all of `file` that the
 /// bounding set has (a file with one more cannot be executed at all); or why there is none, and what to do instead.
 [[nodiscard]] std::string ways_to_gain(std::string_view needed, std::string_view file, const GainLimits& limits,
                                        const std::string& program);
+/// The same in one line.
+[[nodiscard]] std::string ways_to_gain_in_a_line(std::string_view needed, std::string_view file,
+                                                 const GainLimits& limits, const std::string& program);
 
 }  // namespace mixstack::base

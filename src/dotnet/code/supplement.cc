@@ -32,6 +32,7 @@ constexpr std::string_view kDebugInfo = "RealCodeHeader.DebugInfo";
 constexpr std::string_view kRangeListType = "CodeRangeMapRangeList.RangeListType";
 constexpr std::string_view kStackBounds = "Thread.CachedStackBase";
 constexpr std::string_view kDynamicIl = "Module.DynamicILBlobTable";
+constexpr std::string_view kEditedMetadata = "PEAssembly.MDImport";
 constexpr std::string_view kHijack = "Thread.HijackedReturnAddress";
 
 bool is_unix_64(const Layouts& l) { return l.pointer_size == 8 && !l.is_windows && arch::cpu(l.arch).is_walked; }
@@ -57,6 +58,11 @@ bool range_section_of_10(const Layouts& l) {
 // process proves it, so it is used only for modules that can be edited, and can only remove lines.
 bool module_of_10(const Layouts& l) {
   return is_unix_64(l) && looks_like({{l.module.dynamic_metadata, 840}, {l.module.ready_to_run_info, 704}});
+}
+// The metadata that Hot Reload writes to has the shape that .NET 11 describes. The reader proves it each time: all
+// tables must be as long as their rows, and the module must be the same.
+bool pe_assembly_of_10(const Layouts& l) {
+  return module_of_10(l) && looks_like({{l.pe_assembly.pe_image, 8}, {l.pe_assembly.assembly_binder, 64}});
 }
 // Thread: link, stack base and limit, two more limits, hijacked return address, its slot, its method, ..., OS id.
 bool thread_of_10(const Layouts& l) {
@@ -108,6 +114,30 @@ Supplement Supplement::apply(Layouts& l) {
   supply(kDebugInfo, code_header_of_10(l), {{&l.real_code_header.debug_info, 0}, {&l.real_code_header.eh_info, 8}});
   supply(kRangeListType, range_section_of_10(l), {{&l.range_section.range_list, 48}, {&l.code_range_list.type, 288}});
   supply(kDynamicIl, module_of_10(l), {{&l.module.dynamic_il, 792}});
+  if (pe_assembly_of_10(l)) {  // of others nothing is missed: without it added methods have no names
+    EditedMetadataLayout& edited = l.edited_metadata;
+    supply(kEditedMetadata, true,
+           {{&l.pe_assembly.md_import_is_rw, 16},
+            {&l.pe_assembly.md_import, 24},
+            {&edited.stgdb, 16},
+            {&edited.mini_md, 0},
+            {&edited.schema, 8},
+            {&edited.table_count, 216},
+            {&edited.tables, 1368},
+            {&edited.string_heap, 5328},
+            {&edited.blob_heap, 5456},
+            {&edited.guid_heap, 5696},
+            {&edited.heaps, 6},
+            {&edited.sorted, 16},
+            {&edited.record_counts, 24},
+            {&edited.pool_data, 8},
+            {&edited.pool_next, 16},
+            {&edited.pool_used, 28},
+            {&edited.segment_data, 0},
+            {&edited.segment_next, 8},
+            {&edited.segment_used, 20}});
+    if (edited.table_size == 0) edited.table_size = 80;
+  }
   const bool thread = thread_of_10(l) || thread_of_11(l);
   const std::uint32_t link = thread ? l.thread.link_next.offset : 0;
   supply(kStackBounds, thread, {{&l.thread.cached_stack_base, link + 8}, {&l.thread.cached_stack_limit, link + 16}});

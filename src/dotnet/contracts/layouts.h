@@ -10,6 +10,7 @@
 #include "dotnet/contracts/layout/async.h"
 #include "dotnet/contracts/layout/code_ranges.h"
 #include "dotnet/contracts/layout/collector.h"
+#include "dotnet/contracts/layout/edited_metadata.h"
 #include "dotnet/contracts/layout/frame.h"
 #include "dotnet/contracts/layout/globals.h"
 #include "dotnet/contracts/layout/method_desc.h"
@@ -54,6 +55,7 @@ struct Layouts {
   PEImageLayout pe_image;
   PEImageLayoutLayout pe_image_layout;
   DynamicMetadataLayout dynamic_metadata;
+  EditedMetadataLayout edited_metadata;
   AppDomainLayout app_domain;
   ArrayListBaseLayout array_list_base;
   ArrayListBlockLayout array_list_block;
@@ -140,6 +142,7 @@ struct Layouts {
     pe_image.describe(names);
     pe_image_layout.describe(names);
     dynamic_metadata.describe(names);
+    edited_metadata.describe(names);
     app_domain.describe(names);
     array_list_base.describe(names);
     array_list_block.describe(names);

@@ -57,8 +57,7 @@ bool ManagedSymbols::was_added(const MethodName& name) const {
   const Token token(name.token);
   if (token.table() != TableId::method_def || name.module_address == 0) return false;
   const ModuleFacts& module = names_.module(name.module_address);
-  return module.is_edited && module.metadata != nullptr &&
-         token.rid() > module.metadata->row_count(TableId::method_def);
+  return module.is_edited && module.metadata != nullptr && token.rid() > module.built_methods;
 }
 
 /// For people the types that the frame runs for; `raw_name` stays what the code is called, as the DAC has it.

@@ -3,15 +3,18 @@
 // Algorithm: a Module is read once and kept until forget_transient(). Metadata is looked for in this order: the
 // snapshot of an emitted module, because its image is none or stale; the image in the target's memory, in the other
 // layout too if the layout is not known; last the file, because it must first agree with the runtime's own record of
-// the image (size, row counts). IL and PDBs are found through the same image; an edited module has none of them,
+// the image (size, row counts). The metadata of an edited module is then replaced by the runtime's own tables, which
+// have the rows that edits added. IL and PDBs are found through the same image; an edited module has none of them,
 // because its file is older.
-// Bounds: kMaxModules modules and open images, kMaxPath units in a path, kMaxEmitted bytes for one emitted module and
-// kEmittedBudget for all in a capture, IlHandlers::kMaxSections sections behind a method.
+// Bounds: kMaxModules modules and open images, kMaxPath units in a path, kMaxEmitted bytes for one emitted or edited
+// module and kEmittedBudget for all in a capture, IlHandlers::kMaxSections sections behind a method.
 #include "dotnet/names/runtime_modules.h"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
+#include "dotnet/names/edited_metadata.h"
 #include "dotnet/names/il_body.h"
 #include "dotnet/names/managed_string.h"
 #include "dotnet/names/pdb_finder.h"
@@ -101,6 +104,28 @@ void RuntimeModules::find_edits(ModuleFacts& facts) const {
   if (!facts.may_change) return;
   const auto table = memory_.pointer(facts.address, l.dynamic_il);
   facts.is_edited = table && *table != 0;
+  if (!facts.is_edited || facts.metadata == nullptr) return;
+  facts.built_methods = facts.metadata->row_count(TableId::method_def);
+  if (auto now = edited(facts)) facts.metadata = std::move(*now);
+}
+
+/// Edits add rows and never change which module it is.
+Result<std::shared_ptr<const Metadata>> RuntimeModules::edited(const ModuleFacts& facts) const {
+  const auto assembly = memory_.pointer(facts.address, memory_.layouts().module.pe_assembly);
+  if (!assembly) return fail(assembly.error());
+  const std::uint64_t budget = std::min<std::uint64_t>(kMaxEmitted, emitted_budget_);
+  auto bytes = EditedMetadata::read(memory_, bulk_, *assembly, budget);
+  if (!bytes) return fail(bytes.error());
+  auto copy = std::make_shared<const std::vector<std::byte>>(std::move(*bytes));
+  emitted_budget_ -= std::min<std::uint64_t>(emitted_budget_, copy->size());
+  auto now = Metadata::open(MetadataBytes::borrow(*copy, copy));
+  if (!now) return fail(now.error());
+  for (unsigned t = 0; t < kTableCount; t++)
+    if ((*now)->row_count(static_cast<TableId>(t)) < facts.metadata->row_count(static_cast<TableId>(t)))
+      return fail(ErrorCode::mismatch, t);
+  const auto id = (*now)->mvid();
+  if (!id || id != facts.metadata->mvid()) return fail(ErrorCode::mismatch, facts.address);
+  return now;
 }
 
 void RuntimeModules::find_metadata(ModuleFacts& facts) const {

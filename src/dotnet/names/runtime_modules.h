@@ -39,9 +39,10 @@ struct ModuleFacts {
   std::string path;       ///< as the target sees it; empty for emitted, stream-loaded and bundled assemblies
   std::string file_name;  ///< where there is no path: the runtime's name for it
   bool is_collectible = false;
-  bool is_emitted = false;  ///< AssemblyBuilder: metadata is a snapshot
-  bool may_change = false;  ///< it can be edited while it runs (Hot Reload)
-  bool is_edited = false;   ///< and was: its file has IL and lines of an older source
+  bool is_emitted = false;          ///< AssemblyBuilder: metadata is a snapshot
+  bool may_change = false;          ///< it can be edited while it runs (Hot Reload)
+  bool is_edited = false;           ///< and was: its file has IL and lines of an older source
+  std::uint32_t built_methods = 0;  ///< rows of methods that its file has; an edited one may have more
 };
 
 /// Finds and keeps Modules. Not thread-safe. Borrows the memory.
@@ -96,6 +97,7 @@ class RuntimeModules {
   [[nodiscard]] Result<std::shared_ptr<const Metadata>> from_file(const ModuleFacts& facts, const Image& image) const;
   [[nodiscard]] Result<std::shared_ptr<const Metadata>> emitted(Address module) const;
   void find_edits(ModuleFacts& facts) const;
+  [[nodiscard]] Result<std::shared_ptr<const Metadata>> edited(const ModuleFacts& facts) const;
   [[nodiscard]] bool row_counts_agree(Address module, const Metadata& metadata) const;
   void find_metadata(ModuleFacts& facts) const;
 

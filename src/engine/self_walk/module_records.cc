@@ -109,6 +109,17 @@ std::uint16_t ModuleRecords::find(const LoadedObject& object, ProbedMemory& memo
   return kNone;
 }
 
+std::size_t ModuleRecords::gone(const ObjectFinder& finder) const {
+  std::size_t count = 0;
+  for (std::uint16_t i = 0; i < size(); i++) {
+    const ModuleRecord& record = records_[i].record;
+    LoadedObject object;
+    if (!records_[i].is_ready.load(std::memory_order_acquire)) continue;
+    if (!finder.find(record.range.begin, object) || object.range != record.range) count++;
+  }
+  return count;
+}
+
 std::uint16_t ModuleRecords::add(const ModuleRecord& record) {
   if (is_full()) return kNone;  // so that the counter cannot wrap
   const std::uint32_t index = reserved_.fetch_add(1, std::memory_order_relaxed);

@@ -51,6 +51,8 @@ class ModuleRecords {
   /// kNone: full. Two threads may add the same image: two records, both right.
   [[nodiscard]] std::uint16_t add(const ModuleRecord& record);
   [[nodiscard]] bool is_full() const { return reserved_.load(std::memory_order_relaxed) >= kMost; }
+  /// How many are of images that are no longer where they were. Not signal-safe.
+  [[nodiscard]] std::size_t gone(const ObjectFinder& finder) const;
 
  private:
   struct Entry {

@@ -4,8 +4,8 @@
 // or learned by probing pages up to its control block; (3) code interrupted on a foreign stack is the only frame; (4)
 // `Walk::steps` walks with pc, sp and frame pointer; (5) if a rule needs another register, it starts again with all of
 // them; (6) `refresh` replaces full tables by larger ones, and keeps the old for running walks.
-// Bounds: `kLeastRules` to `kMostRules` rules, `kMostMainStack`, `kMostLearned` bytes probed for a thread,
-// `kMostOfHandler` bytes of a handler's frames.
+// Bounds: `kMostTables` tables of `kLeastRules` to `kMostRules` rules, `kMostMainStack`, `kMostLearned` bytes probed
+// for a thread, `kMostOfHandler` bytes of a handler's frames.
 #include "mixstack/self_walk.h"
 
 #include <pthread.h>
@@ -33,6 +33,8 @@ namespace {
 
 constexpr std::size_t kLeastRules = 256, kMostRules = 4 << 20;
 constexpr std::size_t kGrowth = 4;
+constexpr std::size_t kWorthwhile = self_walk::ModuleRecords::kMost / 4;  // images that have gone, for new tables
+constexpr std::size_t kMostTables = 64;
 constexpr Address kMostMainStack = 64 << 20;
 constexpr Address kPage = 4096;
 constexpr Address kMostLearned = 64 << 20;  // one page probe per 4 KiB, once a thread
@@ -250,9 +252,14 @@ Result<void> SelfWalker::refresh() {
   Tables& present = *shared_->tables.load(std::memory_order_relaxed);
   const bool is_crowded = present.replaced() > present.rules() / 4 && present.rules() < self_walk::kMostRules;
   present.finder().update();
-  if (!is_crowded && !present.modules().is_full()) return {};
+  // A full list of images is begun anew, in tables of the same size, where that makes room: many of them have gone. Of
+  // a process that has more images than the list takes, the rules of the others are found each time.
+  const bool has_room_to_make =
+      present.modules().is_full() && present.modules().gone(present.finder()) >= self_walk::kWorthwhile;
+  if (!is_crowded && !has_room_to_make) return {};
   // Running walks keep the tables they began with, so old ones stay. Crowded tables grow fourfold: all old ones
-  // together are a third of the last. (A full list of modules makes new tables of the same size.)
+  // together are a third of the last.
+  if (shared_->kept.size() >= self_walk::kMostTables) return fail(ErrorCode::limit_exceeded, self_walk::kMostTables);
   if (!shared_->make_tables(is_crowded ? present.rules() * self_walk::kGrowth : present.rules()))
     return fail(ErrorCode::limit_exceeded, present.rules());
   return {};

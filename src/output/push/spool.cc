@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,14 +31,15 @@ std::string hash_of(const PushTarget& target) {
   return fmt::format("{:016x}", hash);
 }
 
-/// "00001764000000000000-0123456789abcdef-4711-1.push": sorted by time.
+/// "00001764000000000000-0123456789abcdef-fedcba9876543210.push": time, hash, number; sorted by time.
 bool is_kept_name(std::string_view name) {
-  if (!name.ends_with(kEnding) || name.size() < kTimeDigits + kHashDigits + 2 + kEnding.size()) return false;
+  constexpr std::size_t kHashAt = kTimeDigits + 1, kNumberAt = kHashAt + kHashDigits + 1;
+  if (!name.ends_with(kEnding) || name.size() <= kNumberAt + kEnding.size()) return false;
+  name.remove_suffix(kEnding.size());
   return name.find_first_not_of("0123456789") == kTimeDigits && name[kTimeDigits] == '-' &&
-         name.substr(0, name.size() - kEnding.size()).find_first_not_of("0123456789abcdef-") == std::string_view::npos;
+         name.substr(kHashAt).find_first_not_of("0123456789abcdef") == kHashDigits && name[kNumberAt - 1] == '-' &&
+         name.substr(kNumberAt).find_first_not_of("0123456789abcdef-") == std::string_view::npos;
 }
-
-bool is_of(std::string_view name, std::string_view hash) { return name.substr(kTimeDigits + 1, kHashDigits) == hash; }
 
 std::uint64_t now_ns() {
   timespec now{};
@@ -45,24 +47,36 @@ std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+/// Of no other file of the folder: programs of several containers, with the same PIDs, may share it.
+std::string unique_number() {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof number))
+    number = now_ns() << 16 ^ static_cast<std::uint64_t>(::getpid());
+  return fmt::format("{:016x}", number);
+}
+
+bool is_of(std::string_view name, std::string_view hash) { return name.substr(kTimeDigits + 1, kHashDigits) == hash; }
+
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno != EINTR) return false;
-    if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
   }
   return true;
 }
 
-/// Nothing: larger than any entry, or a read failed.
+/// Nothing: a read failed. Empty: larger than any entry, or shorter than it was.
 std::optional<std::string> read_all(int fd, std::uint64_t size) {
-  if (size > most_spooled_bytes()) return std::nullopt;
+  if (size > most_spooled_bytes()) return std::string();
   std::string bytes(size, '\0');
   std::size_t have = 0;
   while (have < bytes.size()) {
     const ssize_t n = ::pread(fd, bytes.data() + have, bytes.size() - have, static_cast<off_t>(have));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return std::nullopt;
+    if (n < 0) return std::nullopt;
+    if (n == 0) return std::string();
     have += static_cast<std::size_t>(n);
   }
   return bytes;
@@ -112,12 +126,11 @@ tl::expected<void, Diagnosis> Spool::keep(const PushTarget& target, const PushRe
   const std::string bytes = encode_spool_entry(target, request);
   if (bytes.size() > std::min<std::uint64_t>(most_bytes_, most_spooled_bytes()))
     return tl::unexpected(Diagnosis{{ErrorCode::limit_exceeded, 0, bytes.size()}, folder_, "a profile is too large"});
-  const std::string staged = fmt::format("{}{}-{}", kStagedPrefix, ::getpid(), ++kept_);
-  (void)::unlinkat(fd_.get(), staged.c_str(), 0);  // left by an earlier process with our PID
+  const std::string number = unique_number(), staged = fmt::format("{}{}", kStagedPrefix, number);
   const base::ScopedFd file(
       ::openat(fd_.get(), staged.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) return failure("");
-  const std::string name = fmt::format("{:020}-{}-{}-{}{}", now_ns(), hash_of(target), ::getpid(), kept_, kEnding);
+  const std::string name = fmt::format("{:020}-{}-{}{}", now_ns(), hash_of(target), number, kEnding);
   // Synced before it is renamed: after a power failure a file is whole or not there.
   if (!write_all(file.get(), bytes) || ::fdatasync(file.get()) != 0 ||
       ::renameat(fd_.get(), staged.c_str(), fd_.get(), name.c_str()) != 0) {
@@ -154,7 +167,8 @@ std::optional<SpooledRequest> Spool::oldest(const PushTarget& target) {
         ::fstatat(fd_.get(), file.name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 || named.st_ino != st.st_ino)
       continue;
     const auto bytes = read_all(fd.get(), static_cast<std::uint64_t>(st.st_size));
-    auto entry = bytes ? decode_spool_entry(*bytes) : std::nullopt;
+    if (!bytes) continue;  // the device's fault (EIO), not the file's: another time it may be read
+    auto entry = decode_spool_entry(*bytes);
     if (entry && entry->target == target) return SpooledRequest{std::move(entry->request), file.name, std::move(fd)};
     damaged_++;
     (void)::unlinkat(fd_.get(), file.name.c_str(), 0);

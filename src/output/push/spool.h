@@ -53,7 +53,6 @@ class Spool {
   std::string folder_;
   std::uint64_t most_bytes_;
   base::ScopedFd fd_;
-  unsigned kept_ = 0;
   std::uint64_t crowded_out_ = 0, damaged_ = 0;
 };
 

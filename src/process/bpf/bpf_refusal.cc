@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <system_error>
 
+#include "base/system/gained_rights.h"
 #include "base/system/own_program.h"
 #include "base/system/proc_status.h"
 #include "base/system/small_file.h"
@@ -80,9 +81,11 @@ RefusalWords refusal_words(BpfRefusal refusal, const Error& error) {
               "That needs a kernel with CONFIG_DEBUG_INFO_BTF (as those of distributions) and a /sys that can be read"};
     case BpfRefusal::no_rights: {
       const std::string program = base::own_program_for_shell();
+      const std::string ways = base::ways_to_gain_in_a_line("cap_bpf,cap_perfmon", "cap_bpf,cap_perfmon,cap_sys_ptrace",
+                                                            base::own_gain_limits(), program);
+      if (!ways.starts_with("sudo")) return {"that needs CAP_BPF and CAP_PERFMON", ways};
       return {"that needs CAP_BPF and CAP_PERFMON",
-              "Use sudo " + program + " ..., or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep " + program +
-                  "; in a container --cap-add=BPF --cap-add=PERFMON --cap-add=SYS_PTRACE"};
+              "Use " + ways + "; in a container --cap-add=BPF --cap-add=PERFMON --cap-add=SYS_PTRACE"};
     }
     case BpfRefusal::user_namespace:
       return {"our rights count inside a user namespace only", "Run mixstack on the host"};

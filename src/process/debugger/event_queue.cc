@@ -4,16 +4,31 @@
 #include <unistd.h>
 
 #include <array>
+#include <limits>
 
 namespace mixstack::process {
 namespace {
 
 constexpr std::size_t kMost = 65'536;
 
-/// A child that is not followed is only told of; one that is followed would be lost with its event.
-[[nodiscard]] bool is_dispensable(const DebugEvent& event) {
-  return event.kind == DebugEventKind::signalled || event.kind == DebugEventKind::thread_created ||
-         event.kind == DebugEventKind::thread_exited || (event.kind == DebugEventKind::forked && !event.child);
+/// The size of the queue from which on such events are dropped. A process can load libraries and start programs without
+/// end, too, but a host needs these more, so they have room of their own. A child that is not followed is only told of;
+/// one that is followed would be lost with its event. Of the rest there are some for each process.
+[[nodiscard]] std::size_t limit_of(const DebugEvent& event) {
+  switch (event.kind) {
+    case DebugEventKind::signalled:
+    case DebugEventKind::thread_created:
+    case DebugEventKind::thread_exited:
+      return kMost;
+    case DebugEventKind::forked:
+      return event.child ? std::numeric_limits<std::size_t>::max() : kMost;
+    case DebugEventKind::library_loaded:
+    case DebugEventKind::library_unloaded:
+    case DebugEventKind::execed:
+      return 2 * kMost;
+    default:
+      return std::numeric_limits<std::size_t>::max();
+  }
 }
 
 }  // namespace
@@ -38,7 +53,7 @@ void EventQueue::hush() const {
 
 void EventQueue::push(DebugEvent event) {
   const std::lock_guard lock(mutex_);
-  if (events_.size() >= kMost && is_dispensable(event)) {
+  if (events_.size() >= limit_of(event)) {
     lost_++;
     return;
   }

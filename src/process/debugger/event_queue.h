@@ -13,7 +13,7 @@
 namespace mixstack::process {
 
 /// With a descriptor that is readable exactly while events wait. Bounded for what a process can cause at any rate:
-/// signals, threads, and children that are not followed. Thread-safe.
+/// signals, threads, libraries, new programs, and children that are not followed. Thread-safe.
 class EventQueue {
  public:
   EventQueue();

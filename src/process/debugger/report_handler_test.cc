@@ -62,13 +62,14 @@ class Reports : public testing::Test {
 };
 
 TEST(EventQueue, IsBoundedForWhatAProcessCausesAtAnyRate) {
-  for (const Kind kind : {Kind::signalled, Kind::thread_created, Kind::thread_exited, Kind::forked}) {
+  for (const Kind kind : {Kind::signalled, Kind::thread_created, Kind::thread_exited, Kind::forked,
+                          Kind::library_loaded, Kind::library_unloaded, Kind::execed}) {
     EventQueue queue;
-    for (int i = 0; i < 70'000; i++) queue.push({.kind = kind});
-    EXPECT_EQ(queue.size() + queue.lost(), 70'000u);
+    for (int i = 0; i < 140'000; i++) queue.push({.kind = kind});
+    EXPECT_EQ(queue.size() + queue.lost(), 140'000u);
     EXPECT_GT(queue.lost(), 0u) << static_cast<int>(kind);
     queue.push({.kind = Kind::exited});
-    EXPECT_EQ(queue.size() + queue.lost(), 70'001u);
+    EXPECT_EQ(queue.size() + queue.lost(), 140'001u);
     const auto lost = queue.lost();
     queue.push({.kind = Kind::exited});
     EXPECT_EQ(queue.lost(), lost) << "an end is told always";

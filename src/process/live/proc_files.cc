@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "base/system/number.h"
@@ -22,13 +23,17 @@ std::optional<std::uint64_t> inode_of(std::string_view link, std::string_view ki
   return base::number<std::uint64_t>(link.substr(kind.size(), link.size() - kind.size() - 1));
 }
 
-int mode_of(const std::string& process, std::string_view fd) {
-  const std::string text = base::text_at(fmt::format("{}/fdinfo/{}", process, fd), 4096);
-  const std::size_t at = text.find("flags:");
-  if (at == std::string::npos) return O_RDWR;
-  const std::size_t begin = text.find_first_of("01234567", at), end = text.find('\n', begin);
-  if (begin == std::string::npos) return O_RDWR;
-  return base::number<int>(std::string_view(text).substr(begin, end - begin), 8).value_or(O_RDWR) & O_ACCMODE;
+std::optional<int> mode_of(const std::string& process, std::string_view fd) {
+  const std::string text = "\n" + base::text_at(fmt::format("{}/fdinfo/{}", process, fd), 4096);
+  constexpr std::string_view kKey = "\nflags:";
+  const std::size_t at = text.find(kKey);
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t begin = text.find_first_not_of(" \t", at + kKey.size());
+  if (begin == std::string::npos) return std::nullopt;
+  const std::size_t end = std::min(text.find('\n', begin), text.size());
+  const auto flags = base::number<int>(std::string_view(text).substr(begin, end - begin), 8);
+  if (!flags || (*flags & O_PATH) != 0 || (*flags & O_ACCMODE) == O_ACCMODE) return std::nullopt;
+  return *flags & O_ACCMODE;
 }
 
 void each_number(const std::string& folder, std::size_t most, const std::function<bool(std::uint32_t)>& use) {

@@ -5,9 +5,10 @@
 // Algorithm: first find the link of each other end as /proc/PID/fd shows it: the same pipe, the peer of a unix socket
 // (sock_diag), the TCP socket with both addresses exchanged. Then read the descriptors of all processes once, for all
 // ends together, because the pass costs a readlink for each descriptor on the machine. A descriptor of the same pipe
-// in the same mode as ours is no other end. OtherEnds does this in another thread while the dump goes on.
-// Bounds: kMostTime, looked at before each process; kMostProcesses, kMostDescriptors, kMostWanted ends; kMostHolders
-// named for each; kMostTable bytes of a file; kMostInSet members named.
+// in the same mode as ours is no other end; both ends of one pipe may be searched for. OtherEnds does this in another
+// thread while the dump goes on. Bounds: kMostTime, looked at before each process and kLookEvery descriptors;
+// kMostProcesses, kMostDescriptors, kMostWanted ends; kMostHolders named for each; kMostTable bytes of a file;
+// kMostInSet members named.
 #include "process/peers/other_ends.h"
 
 #include <dirent.h>
@@ -25,13 +26,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/system/number.h"
 #include "base/system/small_file.h"
 #include "process/live/proc_files.h"
 #include "process/live/thread_facts.h"
+#include "process/peers/inet_peer.h"
 #include "process/peers/unix_peer.h"
 
 namespace mixstack::peers {
@@ -39,6 +41,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kMostTime{100};
 constexpr std::size_t kMostProcesses = 1u << 16, kMostDescriptors = 1u << 20, kMostWanted = 256;
+constexpr std::size_t kLookEvery = 256;       // descriptors, at the clock
 constexpr std::size_t kMostHolders = 3;       // of one end that are named
 constexpr std::size_t kMostTable = 4u << 20;  // bytes of a file of /proc
 constexpr std::size_t kMostInSet = 4;         // of an epoll set that are named
@@ -48,62 +51,67 @@ struct Holder {
   std::string name;
 };
 
-/// An end that is searched for.
-struct Wanted {
-  int not_mode = -1;  ///< the mode of our end of a pipe, which the other end does not have; -1: a socket
-  std::vector<Holder> holders;
-  std::size_t more = 0;
+/// An end that is searched for: a link, and the mode of our end of a pipe, which the other end does not have; -1: a
+/// socket.
+using End = std::pair<std::string, int>;
+
+struct Holders {
+  std::vector<Holder> named;
+  std::size_t more = 0;  ///< or of whom it is not known whether they hold it
 };
 
 class Search {
  public:
-  explicit Search(const ProcessDump& dump) : process_(fmt::format("/proc/{}", dump.target.pid)) {}
+  explicit Search(std::uint32_t pid) : process_(fmt::format("/proc/{}", pid)) {}
 
-  /// The link of the other end of a descriptor in its owner's /proc/PID/fd; empty: not known.
-  std::string want(std::int32_t fd, const std::string& object) {
+  /// The other end of a descriptor, by its link in its owner's /proc/PID/fd; an empty link: not known.
+  End want(std::int32_t fd, const std::string& object) {
     const std::string link = base::link_at(fmt::format("{}/fd/{}", process_, fd));
     std::string other;
     int not_mode = -1;
     if (link.starts_with("pipe:[")) {
+      const auto mode = process::mode_of(process_, std::to_string(fd));
+      if (!mode) return {};
       other = link;
-      not_mode = process::mode_of(process_, std::to_string(fd));
+      not_mode = *mode;
     } else if (const auto inode = process::inode_of(link, "socket:[")) {
       const auto peer = object.starts_with("unix ") ? unix_end(*inode) : inet_end(object);
       if (peer) other = fmt::format("socket:[{}]", *peer);
     }
     if (other.empty() || wanted_.size() >= kMostWanted) return {};
-    wanted_.try_emplace(other, Wanted{not_mode, {}, 0});
-    return other;
+    End end(std::move(other), not_mode);
+    wanted_.try_emplace(end);
+    return end;
   }
 
   void run() {
     if (wanted_.empty()) return;
-    const auto deadline = std::chrono::steady_clock::now() + kMostTime;
+    deadline_ = std::chrono::steady_clock::now() + kMostTime;
     process::each_number("/proc", kMostProcesses, [&](std::uint32_t pid) {
-      if (std::chrono::steady_clock::now() > deadline || descriptors_ >= kMostDescriptors) return false;
+      if (is_late() || descriptors_ >= kMostDescriptors) return false;
       look_at(pid);
       return true;
     });
   }
 
   /// The other processes that hold an end. Empty if one of them is our own, or there are more than are named.
-  [[nodiscard]] std::vector<OtherProcess> processes(const std::string& end, std::uint32_t own) const {
+  [[nodiscard]] std::vector<OtherProcess> processes(const End& end, std::uint32_t own) const {
     const auto at = wanted_.find(end);
     std::vector<OtherProcess> others;
     if (at == wanted_.end() || at->second.more != 0) return others;
-    for (const Holder& holder : at->second.holders) {
+    for (const Holder& holder : at->second.named) {
       if (holder.pid == own) return {};  // the wait may be for a thread of the same process
       others.push_back({.pid = holder.pid, .name = holder.name});
     }
     return others;
   }
 
-  [[nodiscard]] std::string words(const std::string& end, std::uint32_t own) const {
+  [[nodiscard]] std::string words(const End& end, std::uint32_t own) const {
     const auto at = wanted_.find(end);
-    if (at == wanted_.end() || at->second.holders.empty()) return {};
+    if (at == wanted_.end() || at->second.named.empty()) return {};
     std::string text = "the other end is held by ";
-    for (std::size_t i = 0; i < at->second.holders.size(); i++) {
-      const Holder& holder = at->second.holders[i];
+    for (std::size_t i = 0; i < at->second.named.size(); i++) {
+      const Holder& holder = at->second.named[i];
       text += i == 0 ? "" : ", ";
       text += holder.pid == own ? "this process" : fmt::format("{} \"{}\"", holder.pid, holder.name);
     }
@@ -141,16 +149,7 @@ class Search {
   }
 
  private:
-  /// The socket "tcp B -> A" for "tcp A -> B"; it exists if B is an address of this machine.
-  std::optional<std::uint64_t> inet_end(const std::string& object) {
-    const std::size_t arrow = object.find(" -> ");
-    if (!object.starts_with("tcp ") || arrow == std::string::npos) return std::nullopt;
-    const std::string other = "tcp " + object.substr(arrow + 4) + " -> " + object.substr(4, arrow - 4);
-    const auto is_it = [&](const auto& socket) { return socket.second == other; };
-    const process::SocketNames& all = sockets_.all();
-    const auto at = std::find_if(all.begin(), all.end(), is_it);
-    return at == all.end() ? std::nullopt : std::optional(at->first);
-  }
+  std::optional<std::uint64_t> inet_end(const std::string& object) { return inet_peer(sockets_, object); }
 
   [[nodiscard]] std::optional<std::uint64_t> unix_end(std::uint64_t inode) const {
     const bool is_ours = base::link_at(process_ + "/ns/net") == base::link_at("/proc/self/ns/net");
@@ -164,29 +163,36 @@ class Search {
     while (const dirent* entry = all ? ::readdir(all.get()) : nullptr) {
       if (entry->d_name[0] == '.') continue;
       if (++descriptors_ >= kMostDescriptors) return;
+      if (descriptors_ % kLookEvery == 0 && is_late()) return;
       std::array<char, 64> link{};
       const ssize_t size = ::readlinkat(::dirfd(all.get()), entry->d_name, link.data(), link.size());
       if (size < 0 && errno == EACCES) return;  // no descriptor of this process can be read then
       if (size <= 0) continue;
-      const auto at = wanted_.find(std::string(link.data(), static_cast<std::size_t>(size)));
-      if (at == wanted_.end()) continue;
-      if (at->second.not_mode != -1 && process::mode_of(process, entry->d_name) == at->second.not_mode) continue;
-      add(at->second, pid);
+      const std::string path(link.data(), static_cast<std::size_t>(size));
+      for (auto at = wanted_.lower_bound({path, -1}); at != wanted_.end() && at->first.first == path; ++at) {
+        const int not_mode = at->first.second;
+        const auto mode = not_mode == -1 ? std::nullopt : process::mode_of(process, entry->d_name);
+        if (not_mode != -1 && !mode) at->second.more++;
+        if (not_mode == -1 || (mode && *mode != not_mode)) add(at->second, pid);
+      }
     }
   }
 
-  static void add(Wanted& wanted, std::uint32_t pid) {
+  [[nodiscard]] bool is_late() const { return std::chrono::steady_clock::now() > deadline_; }
+
+  static void add(Holders& holders, std::uint32_t pid) {
     const auto is_it = [pid](const Holder& h) { return h.pid == pid; };
-    if (std::any_of(wanted.holders.begin(), wanted.holders.end(), is_it)) return;
-    if (wanted.holders.size() >= kMostHolders) {
-      wanted.more++;
+    if (std::any_of(holders.named.begin(), holders.named.end(), is_it)) return;
+    if (holders.named.size() >= kMostHolders) {
+      holders.more++;
       return;
     }
-    wanted.holders.push_back({pid, process::comm_of(pid)});
+    holders.named.push_back({pid, process::comm_of(pid)});
   }
 
   std::string process_;
-  std::unordered_map<std::string, Wanted> wanted_;
+  std::map<End, Holders> wanted_;
+  std::chrono::steady_clock::time_point deadline_;
   // By value: a search moves to the thread that makes it.
   process::SocketTables sockets_{
       [process = process_](const std::string& file) { return base::text_at(process + "/" + file, kMostTable); }};
@@ -206,9 +212,9 @@ bool reads_signals(const ThreadDump& thread) {
 using Candidates = std::map<std::int32_t, std::string>;
 
 struct Found {
-  explicit Found(const ProcessDump& dump) : search(dump) {}
+  explicit Found(std::uint32_t pid) : search(pid) {}
   Search search;
-  std::map<std::int32_t, std::string> ends;
+  std::map<std::int32_t, End> ends;
 };
 
 }  // namespace
@@ -221,9 +227,9 @@ OtherEnds::OtherEnds(const ProcessDump& dump, base::Beside& beside) : state_(std
   Candidates candidates;
   for (const ThreadDump& t : dump.threads)
     if (t.facts.fd && !reads_signals(t)) candidates.try_emplace(*t.facts.fd, t.facts.object);
-  state_->found = beside.run([candidates = std::move(candidates), found = Found(dump)]() mutable {
+  state_->found = beside.run([candidates = std::move(candidates), found = Found(dump.target.pid)]() mutable {
     for (const auto& [fd, object] : candidates)
-      if (std::string end = found.search.want(fd, object); !end.empty()) found.ends.emplace(fd, std::move(end));
+      if (End end = found.search.want(fd, object); !end.first.empty()) found.ends.emplace(fd, std::move(end));
     found.search.run();
     return std::move(found);
   });
@@ -261,25 +267,33 @@ void name_child(const ProcessDump& dump, ThreadWait& wait) {
 
 }  // namespace
 
+std::vector<OtherProcess> holders_of_other_end(std::uint32_t pid, std::int32_t fd) {
+  Search search(pid);
+  const End end = search.want(fd, search.name_of(std::to_string(fd)));
+  if (end.first.empty()) return {};
+  search.run();
+  return search.processes(end, pid);
+}
+
 void name_waited_objects(ProcessDump& dump) {
   std::optional<Search> search;
-  std::vector<std::pair<ThreadWait*, std::string>> ends;
+  std::vector<std::pair<ThreadWait*, End>> ends;
   for (ThreadDump& t : dump.threads) {
     if (t.wait && t.wait->kind == WaitKind::child_process) name_child(dump, *t.wait);
     if (!t.wait || t.wait->kind != WaitKind::socket || t.wait->descriptor < 0) continue;
-    if (!search) search.emplace(dump);
+    if (!search) search.emplace(dump.target.pid);
     const std::string object = search->name_of(std::to_string(t.wait->descriptor));
     if (!object.starts_with("tcp ") && !object.starts_with("udp ") && !object.starts_with("unix ")) continue;
     t.wait->object.type = object;
     ends.emplace_back(&*t.wait, search->want(t.wait->descriptor, object));
   }
-  std::vector<std::pair<AsyncChain*, std::string>> awaited;
+  std::vector<std::pair<AsyncChain*, End>> awaited;
   for (RuntimeSummary& runtime : dump.runtimes) {
     if (!runtime.pending) continue;
     for (AsyncChain& chain : runtime.pending->chains) {
       // Some of .NET's sockets are pipes: the kernel says what the file is.
       if (chain.end != AsyncEnd::socket || chain.descriptor < 0 || !chain.awaited.detail.empty()) continue;
-      if (!search) search.emplace(dump);
+      if (!search) search.emplace(dump.target.pid);
       const std::string object = search->name_of(std::to_string(chain.descriptor));
       if (object == "pipe") {
         chain.end = AsyncEnd::source;
@@ -287,13 +301,13 @@ void name_waited_objects(ProcessDump& dump) {
       } else {
         chain.awaited.detail = object;
       }
-      if (std::string end = search->want(chain.descriptor, object); !end.empty())
+      if (End end = search->want(chain.descriptor, object); !end.first.empty())
         awaited.emplace_back(&chain, std::move(end));
     }
   }
   if (search) search->run();
   for (auto& [wait, end] : ends) {
-    if (end.empty()) continue;
+    if (end.first.empty()) continue;
     wait->object.detail = search->words(end, dump.target.pid);
     wait->processes = search->processes(end, dump.target.pid);
   }

@@ -1,7 +1,9 @@
 // The processes that hold the other end of the pipes and sockets that threads wait at.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/system/beside.h"
 #include "mixstack/dump.h"
@@ -27,6 +29,10 @@ class OtherEnds {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// The processes that hold the other end of a process's pipe or connected socket, within the same bounds. Empty: not
+/// known, or one of them is the process itself, or there are more than are named.
+[[nodiscard]] std::vector<OtherProcess> holders_of_other_end(std::uint32_t pid, std::int32_t fd);
 
 /// For a process of this machine: sockets that objects of threads stand for (`ThreadWait::descriptor`) are named as the
 /// kernel has them, with who holds the other end; child processes get their names. Looks only if there are any.

@@ -81,6 +81,32 @@ TEST(OtherEnds, APipeOfOurOwn) {
   EXPECT_EQ(told_until(expected, WaitKind::pipe, ends.first.get(), "pipe"), expected);
 }
 
+TEST(OtherEnds, BothEndsOfAPipe) {
+  const Pair ends = pipe();
+  ProcessDump dump;
+  dump.target.pid = static_cast<std::uint32_t>(::getpid());
+  for (const int fd : {ends.first.get(), ends.second.get()}) {
+    ThreadDump& thread = dump.threads.emplace_back();
+    thread.facts.fd = fd;
+    thread.facts.object = "pipe";
+    thread.wait.emplace();
+    thread.wait->kind = WaitKind::pipe;
+  }
+  // The child has the reading end alone: of the two waits it is the other end of the writer's.
+  const Keeper keeper(ends.second.get());
+  const auto words = [&] {
+    for (ThreadDump& t : dump.threads) t.wait->object.detail.clear();
+    base::Beside beside;
+    OtherEnds(dump, beside).tell(dump);
+    return dump.threads[0].wait->object.detail + "; " + dump.threads[1].wait->object.detail;
+  };
+  const std::string own = "the other end is held by this process";
+  const std::string whole = keeper.words(), pid = whole.substr(std::string("the other end is held by ").size());
+  std::string text;
+  for (int i = 0; i < 500 && !text.starts_with(own + "; " + own + ", "); i++, ::usleep(10'000)) text = words();
+  EXPECT_EQ(text, own + "; " + own + ", " + pid);
+}
+
 TEST(OtherEnds, TheRuntimesOwnPipeOfSignalsIsNotLookedForByItsNameAlone) {
   const Pair ends = pipe();
   const auto told_of = [&](FrameKind frame) {

@@ -3,10 +3,12 @@
 // Input: waits that name other processes (pipes, sockets, children, locks of files and in shared memory). Output: what
 // each of these processes does (OtherProcess::doing), and whether it waits for the target (`waits_for_us`).
 // Algorithm: read the process's state, and the system call that each of its threads is in. A call waits for the target
-// if the target holds the lock, has the other end of the pipe or unix socket, or is the child that is waited for. The
-// strongest such answer wins; where the thread that holds the lock is known, only that thread counts. Each process (and
-// thread) is looked at once, in the order of the target's threads.
-// Bounds: kMostProcesses; kMostThreads of each; kMostDescriptors of the target; files to kMostText or kMostMaps bytes.
+// if the target holds the lock, has the other end of the pipe or socket, or is the child that is waited for. The
+// strongest such answer wins; where the thread that holds the lock is known, only that thread counts. A process that
+// does not wait for the target may wait for a third one that does: such chains are followed (Chains). Each process (and
+// thread) is looked at once, in the order of the target's threads. Bounds: kMostProcesses; kMostThreads of each; chains
+// of kMostLinks processes, kMostFollowed and kMostSearches for all of them; kMostDescriptors of the target; files to
+// kMostText or kMostMaps bytes.
 #include "process/peers/other_processes.h"
 
 #include <fcntl.h>
@@ -15,6 +17,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +27,8 @@
 #include "process/live/proc_files.h"
 #include "process/live/thread_facts.h"
 #include "process/peers/file_locks.h"
+#include "process/peers/inet_peer.h"
+#include "process/peers/other_ends.h"
 #include "process/peers/shared_locks.h"
 #include "process/peers/unix_peer.h"
 
@@ -34,6 +39,8 @@ using Back = OtherProcess::WaitsForUs;
 
 constexpr std::size_t kMostProcesses = 8, kMostThreads = 64, kMostDescriptors = 4096;
 constexpr std::size_t kMostText = 4096, kMostMaps = 4u << 20;
+constexpr std::size_t kMostLinks = 3, kMostFollowed = 16;
+constexpr std::size_t kMostSearches = 3;  // for the holders of an end, a tenth of a second each
 
 bool reads(std::int64_t call) {
   return call == SYS_read || call == SYS_readv || call == SYS_recvfrom || call == SYS_recvmsg;
@@ -50,10 +57,31 @@ struct Stranger {
   bool is_hidden = false;
 };
 
-/// A wait of one of its threads that this process has to end.
+/// The children of all its threads; one too many where there are more than are looked at.
+std::vector<std::uint32_t> children_of(std::uint32_t pid) {
+  std::vector<std::uint32_t> children;
+  process::each_number(fmt::format("/proc/{}/task", pid), kMostThreads, [&](std::uint32_t tid) {
+    const std::string list = base::text_at(fmt::format("/proc/{}/task/{}/children", pid, tid), kMostText);
+    for (std::size_t at = 0; at < list.size();) {
+      const std::size_t end = std::min(list.find(' ', at), list.size());
+      if (const auto child = base::number<std::uint32_t>(std::string_view(list).substr(at, end - at)))
+        children.push_back(*child);
+      at = end + 1;
+    }
+    return children.size() <= kMostProcesses;
+  });
+  return children;
+}
+
+/// A wait of one of its threads: one that this process has to end, or else a third one.
 struct Answer {
   Back back = Back::no;
-  std::string words;
+  std::string words{};
+  // If it is not about us:
+  std::string_view link{};            ///< the wait for another process, with {} for that
+  std::vector<std::uint32_t> next{};  ///< those it waits for; several: each of them may end it
+  std::int32_t end = -1;              ///< they are not looked for yet: holders of this descriptor's other end
+  bool is_lock = false;               ///< they hold what it waits for, or do not read what it writes
 };
 
 class Ours {
@@ -90,9 +118,12 @@ class Ours {
                                                                                     : arguments[0]);
     if (wanted == static_cast<std::int32_t>(dump_.target.pid)) return {Back::may, "waits for the end of this process"};
     if (wanted > 0)
-      return {Back::no, fmt::format("waits for the end of process {} \"{}\"", wanted,
-                                    process::comm_of(static_cast<std::uint32_t>(wanted)))};
-    return {Back::no, "waits for the end of a child of its own"};
+      return {Back::no,
+              fmt::format("waits for the end of process {} \"{}\"", wanted,
+                          process::comm_of(static_cast<std::uint32_t>(wanted))),
+              "waits for the end of {}",
+              {static_cast<std::uint32_t>(wanted)}};
+    return {Back::no, "waits for the end of a child of its own", "waits for the end of {}", children_of(pid)};
   }
 
   [[nodiscard]] Answer file_lock(std::uint32_t pid) {
@@ -100,7 +131,11 @@ class Ours {
     const auto holders = lock_holders(*locks_, pid, 0);
     if (holders.size() == 1 && holders[0] == dump_.target.pid)
       return {Back::is_held_up, "waits for a lock of a file that this process holds"};
-    return {Back::no, "waits for a lock of a file"};
+    Answer other{.words = "waits for a lock of a file", .link = "waits for a lock of a file that {} holds"};
+    other.is_lock = true;
+    // Of a lock of an open file description the kernel names no process.
+    if (holders.size() == 1 && holders[0] > 0) other.next = {static_cast<std::uint32_t>(holders[0])};
+    return other;
   }
 
   /// Looks up the futex word that it waits at in the target's mapping of the same file.
@@ -162,13 +197,25 @@ class Ours {
     if (link.starts_with("pipe:[")) {
       other = link;
     } else if (const auto inode = process::inode_of(link, "socket:[");
-               inode && *inode <= UINT32_MAX &&
-               base::link_at(process + "/ns/net") == base::link_at("/proc/self/ns/net")) {
-      if (const auto peer = unix_peer(static_cast<std::uint32_t>(*inode))) other = fmt::format("socket:[{}]", *peer);
+               inode && base::link_at(process + "/ns/net") == base::link_at(folder_ + "/ns/net")) {
+      if (const auto peer = peer_of(*inode)) other = fmt::format("socket:[{}]", *peer);
     }
-    if (other.empty() || !holds(other, link == other ? (is_writing ? O_RDONLY : O_WRONLY) : -1)) return {};
+    if (other.empty()) return {};
+    if (!holds(other, link == other ? (is_writing ? O_RDONLY : O_WRONLY) : -1))
+      return {.link = is_writing ? "waits until {} reads what it writes" : "waits to read what {} writes",
+              .end = fd,
+              .is_lock = is_writing};
     if (is_writing) return {Back::is_held_up, "waits until this process reads what it writes"};
     return {Back::may, "waits to read what this process writes"};
+  }
+
+  /// The other end of a socket of the target's network namespace.
+  [[nodiscard]] std::optional<std::uint64_t> peer_of(std::uint64_t inode) {
+    const std::string* name = sockets_.name(inode);
+    if (name == nullptr) return std::nullopt;
+    if (name->starts_with("tcp ")) return inet_peer(sockets_, std::string(*name));
+    const bool is_ours = base::link_at(folder_ + "/ns/net") == base::link_at("/proc/self/ns/net");
+    return is_ours && inode <= UINT32_MAX ? unix_peer(static_cast<std::uint32_t>(inode)) : std::nullopt;
   }
 
   /// Whether the target has such a descriptor; of a pipe, one opened in that mode or in both.
@@ -182,8 +229,8 @@ class Ours {
     const auto [begin, end] = descriptors_.equal_range(link);
     return std::any_of(begin, end, [&](const auto& d) {
       if (mode == -1) return true;
-      const int opened = process::mode_of(folder_, d.second);
-      return opened == mode || opened == O_RDWR;
+      const auto opened = process::mode_of(folder_, d.second);
+      return opened && (*opened == mode || *opened == O_RDWR);
     });
   }
 
@@ -193,6 +240,8 @@ class Ours {
   std::string folder_, pid_space_;
   std::optional<std::vector<FileLock>> locks_;
   std::multimap<std::string, std::string> descriptors_;  ///< the target's, by their links
+  process::SocketTables sockets_{
+      [folder = folder_](const std::string& file) { return base::text_at(folder + "/" + file, kMostMaps); }};
 };
 
 /// The letter behind the name in /proc/PID/stat; '?': the process has gone.
@@ -223,7 +272,77 @@ std::vector<Stranger> threads_of(std::uint32_t pid) {
   return threads;
 }
 
-void look_at(OtherProcess& other, Ours& ours) {
+/// Follows waits of processes for one another until one of them waits for us.
+class Chains {
+ public:
+  explicit Chains(Ours& ours) : ours_(ours) {}
+
+  struct Chain {
+    std::string words;
+    bool has_lock = false;  ///< one of its links is a lock, or what a process does not read
+    std::uint64_t cpu = 0;  ///< that its threads have run
+  };
+  /// The chain that begins with a wait of a thread of `pid` for a third process.
+  [[nodiscard]] std::optional<Chain> from(std::uint32_t pid, const Answer& answer) {
+    if (answer.link.empty() || path_.size() >= kMostLinks || followed_ >= kMostFollowed) return std::nullopt;
+    const auto next = next_of(pid, answer);
+    path_.push_back(pid);
+    const bool is_new = next != 0 && std::find(path_.begin(), path_.end(), next) == path_.end();
+    auto rest = is_new ? through(next) : std::nullopt;
+    path_.pop_back();
+    if (!rest) return std::nullopt;
+    std::string words(answer.link);
+    words.replace(words.find("{}"), 2, fmt::format("process {} \"{}\"", next, process::comm_of(next)));
+    return Chain{words + ", which " + rest->words, answer.is_lock || rest->has_lock, rest->cpu};
+  }
+
+ private:
+  /// The only process that the wait is for; 0: not known, or several.
+  [[nodiscard]] std::uint32_t next_of(std::uint32_t pid, const Answer& answer) {
+    if (answer.end < 0) return answer.next.size() == 1 ? answer.next[0] : 0;
+    if (searches_ >= kMostSearches) return 0;
+    searches_++;
+    const auto holders = holders_of_other_end(pid, answer.end);
+    return holders.size() == 1 ? holders[0].pid : 0;
+  }
+  /// What a process waits for, as far as that leads to us; with a lock rather than without.
+  [[nodiscard]] std::optional<Chain> through(std::uint32_t pid) {
+    followed_++;
+    std::optional<Chain> found;
+    for (const Stranger& thread : threads_of(pid)) {
+      const Answer answer = ours_.about(pid, thread);
+      auto chain =
+          answer.back != Back::no ? Chain{answer.words, answer.back == Back::is_held_up, 0} : from(pid, answer);
+      if (!chain || (found && (found->has_lock || !chain->has_lock))) continue;
+      chain->cpu += cpu_of(thread.folder);
+      found = std::move(chain);
+    }
+    return found;
+  }
+
+  Ours& ours_;
+  std::vector<std::uint32_t> path_;
+  std::size_t followed_ = 0, searches_ = 0;
+};
+
+/// For a process that waits for us through others: what the first such thread waits for.
+const Stranger* follow(OtherProcess& other, const std::vector<Stranger>& threads, Ours& ours, Chains& chains,
+                       std::uint64_t& cpu) {
+  const Stranger* about = nullptr;
+  for (const Stranger& t : threads) {
+    if (other.thread != 0 && t.tid != other.thread) continue;
+    auto chain = chains.from(other.pid, ours.about(other.pid, t));
+    const Back back = !chain ? Back::no : chain->has_lock ? Back::is_held_up : Back::may;
+    if (back <= other.waits_for_us) continue;
+    about = &t;
+    other.waits_for_us = back;
+    other.doing = std::move(chain->words);
+    cpu = chain->cpu;
+  }
+  return about;
+}
+
+void look_at(OtherProcess& other, Ours& ours, Chains& chains) {
   const char state = state_of(fmt::format("/proc/{}", other.pid));
   if (state == '?' || state == 'X') {
     other.doing = "has ended";
@@ -248,9 +367,12 @@ void look_at(OtherProcess& other, Ours& ours) {
     other.waits_for_us = answer.back;
     other.doing = answer.words;
   }
+  std::uint64_t cpu_of_others = 0;
+  if (other.waits_for_us == Back::no)
+    if (const Stranger* first = follow(other, threads, ours, chains, cpu_of_others)) about = first;
   const auto only = std::find_if(threads.begin(), threads.end(), counts);
   if (about == nullptr && only != threads.end() && (other.thread != 0 || threads.size() == 1)) about = &*only;
-  if (about != nullptr) other.cpu = cpu_of(about->folder);
+  if (about != nullptr) other.cpu = cpu_of(about->folder) + cpu_of_others;
   if (other.is_stopped) {
     other.doing = "is stopped by a signal";
   } else if (state == 't') {
@@ -265,21 +387,12 @@ void look_at(OtherProcess& other, Ours& ours) {
 
 /// For a wait for any child: all children, if they are few.
 void add_children(const ProcessDump& dump, ThreadWait& wait) {
-  std::vector<OtherProcess> children;
-  process::each_number(fmt::format("/proc/{}/task", dump.target.pid), kMostThreads, [&](std::uint32_t tid) {
-    const std::string list = base::text_at(fmt::format("/proc/{}/task/{}/children", dump.target.pid, tid), kMostText);
-    for (std::size_t at = 0; at < list.size();) {
-      const std::size_t end = std::min(list.find(' ', at), list.size());
-      if (const auto pid = base::number<std::uint32_t>(std::string_view(list).substr(at, end - at)))
-        children.push_back({.pid = *pid, .name = process::comm_of(*pid)});
-      at = end + 1;
-    }
-    return children.size() <= kMostProcesses;
-  });
+  const auto children = children_of(dump.target.pid);
   if (children.size() != 1) return;
-  wait.object.type = std::to_string(children[0].pid);
-  if (wait.object.detail.empty()) wait.object.detail = children[0].name;
-  wait.processes = std::move(children);
+  std::string name = process::comm_of(children[0]);
+  wait.object.type = std::to_string(children[0]);
+  if (wait.object.detail.empty()) wait.object.detail = name;
+  wait.processes = {{.pid = children[0], .name = std::move(name)}};
 }
 
 }  // namespace
@@ -287,6 +400,7 @@ void add_children(const ProcessDump& dump, ThreadWait& wait) {
 void look_at_other_processes(ProcessDump& dump, const std::vector<Region>& regions, const MemoryReader& memory) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, OtherProcess> seen;
   std::optional<Ours> ours;
+  std::optional<Chains> chains;
   for (ThreadDump& t : dump.threads) {
     if (!t.wait) continue;
     if (t.wait->kind == WaitKind::child_process && t.wait->object.type.empty()) add_children(dump, *t.wait);
@@ -295,9 +409,9 @@ void look_at_other_processes(ProcessDump& dump, const std::vector<Region>& regio
       if (writes_out && writes(t.syscall)) other.holds = true;
       const auto at = seen.find({other.pid, other.thread});
       if (at == seen.end() && seen.size() == kMostProcesses) continue;
-      if (!ours) ours.emplace(dump, regions, memory);
+      if (!ours) chains.emplace(ours.emplace(dump, regions, memory));
       OtherProcess& looked = seen.try_emplace({other.pid, other.thread}, other).first->second;
-      if (at == seen.end()) look_at(looked, *ours);
+      if (at == seen.end()) look_at(looked, *ours, *chains);
       const bool holds = other.holds;
       other = looked;
       other.holds = holds;

@@ -15,8 +15,9 @@ namespace {
 
 constexpr unsigned kPerfmon = 38;  // CAP_PERFMON, Linux 5.8
 
-std::string grant() {
-  return "run as root, or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep " + base::own_program_for_shell();
+std::string grant(const PerfRights& rights) {
+  return base::ways_to_gain_in_a_line("cap_perfmon", "cap_bpf,cap_perfmon,cap_sys_ptrace", rights.limits,
+                                      base::own_program_for_shell());
 }
 
 std::string explain_denial(const Error& error, const PerfRights& rights) {
@@ -34,7 +35,7 @@ std::string explain_denial(const Error& error, const PerfRights& rights) {
   words += level;
   if (rights.has_perfmon) return words + ": the process is another user's, or protected by a security module";
   words += ": ";
-  words += grant();
+  words += grant(rights);
   if (rights.paranoid > 2) words += ", or: sysctl kernel.perf_event_paranoid=2, for processes of the same user";
   return words;
 }
@@ -48,6 +49,7 @@ PerfRights read_perf_rights() {
   const std::uint64_t effective = base::status_number(status, "CapEff", 16);
   rights.has_perfmon = (effective >> kPerfmon & 1) != 0 || (effective >> CAP_SYS_ADMIN & 1) != 0;
   rights.is_filtered = base::status_number(status, "Seccomp") == 2;
+  rights.limits = base::own_gain_limits();
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0) rights.most_files = files.rlim_max;
   return rights;
@@ -77,7 +79,7 @@ std::string explain_perf_refusal(const Error& error, const PerfRights& rights) {
 std::string explain_missing_kernel(const PerfRights& rights) {
   if (rights.has_perfmon || rights.paranoid < 2) return {};
   return "time in the kernel is not sampled (kernel.perf_event_paranoid = " + std::to_string(rights.paranoid) +
-         "): " + grant() + ", or: sysctl kernel.perf_event_paranoid=1";
+         "): " + grant(rights) + ", or: sysctl kernel.perf_event_paranoid=1";
 }
 
 }  // namespace mixstack::perf

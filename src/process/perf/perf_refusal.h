@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/system/gained_rights.h"
 #include "mixstack/result.h"
 
 namespace mixstack::perf {
@@ -13,6 +14,7 @@ struct PerfRights {
   bool has_perfmon = false;  ///< CAP_PERFMON, or CAP_SYS_ADMIN
   bool is_filtered = false;  ///< a seccomp filter applies to us
   std::uint64_t most_files = 0;
+  base::GainLimits limits{};  ///< of what can be gained
 };
 [[nodiscard]] PerfRights read_perf_rights();
 

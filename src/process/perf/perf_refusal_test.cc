@@ -18,6 +18,12 @@ TEST(PerfRefusal, SaysWhatWouldLiftIt) {
   EXPECT_TRUE(has(explain_perf_refusal(denied, rights), "sysctl kernel.perf_event_paranoid=2"));
   EXPECT_TRUE(has(explain_perf_refusal(denied, rights), "setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep"));
   EXPECT_TRUE(has(explain_perf_refusal(denied, rights), "without CAP_PERFMON"));
+  rights.limits.bounding = ~(std::uint64_t{1} << 39);  // without CAP_BPF, with which the file could not be executed
+  EXPECT_TRUE(has(explain_perf_refusal(denied, rights), "setcap cap_perfmon,cap_sys_ptrace+ep"));
+  rights.limits.bounding = 0;
+  EXPECT_FALSE(has(explain_perf_refusal(denied, rights), "setcap cap_")) << "nothing gives it";
+  EXPECT_FALSE(has(explain_perf_refusal(denied, rights), "\n"));
+  rights.limits = {};
   rights.most_files = 256;
   EXPECT_EQ(explain_perf_refusal({ErrorCode::limit_exceeded, EMFILE, 1065}, rights),
             "too few files may be open for an event of each thread (ulimit -n: 256 at most, 1065 are enough)");

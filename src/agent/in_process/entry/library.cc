@@ -38,7 +38,11 @@ Status make_agent(void* unknown, const AgentOptions& options) {
 }
 Status initialize(void*, void* unknown) {
   const Status status = make_agent(unknown, AgentOptions::of_environment());
-  return status >= 0 ? the_agent.load()->begin(false) : status;
+  if (status < 0) return status;
+  const Status begun = the_agent.load()->begin(false);
+  // The runtime drops a profiler that could not begin: nobody should find one at its control socket then.
+  if (begun < 0) the_agent.load()->end();
+  return begun;
 }
 Status attach(void*, void* unknown, const char* data, std::uint32_t size) {
   const std::string_view text = data == nullptr ? std::string_view() : std::string_view(data, size);

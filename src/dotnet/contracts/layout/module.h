@@ -73,12 +73,15 @@ struct AssemblyLayout {
 
 struct PEAssemblyLayout {
   Field pe_image, assembly_binder;
+  Field md_import_is_rw, md_import;  ///< whether the metadata can be written, and then its MDInternalRW
 
   template <class Names>
   void describe(Names& names) {
     names.type("PEAssembly");
     names.field(pe_image, "PEImage");
     names.field(assembly_binder, "AssemblyBinder");
+    names.field(md_import_is_rw, "MDImportIsRW");
+    names.field(md_import, "MDImport");
   }
 };
 

@@ -2,10 +2,9 @@
 // (instruction.h).
 // Algorithm: (1) `layout` finds length, opcode, prefixes and ModRM; (2) instructions of one-byte opcodes are tried as
 // pushes and pops, then as calls, jumps and returns, then as moves and arithmetic on sp and fp; opcodes behind 0F only
-// as branches, traps and padding; (3) other writes to rsp that compilers emit (alignment, exchange, 32-bit moves) lose
-// it, since a wrong sp would make a wrong frame.
-// Bounds: reads only the bytes that `layout` has found inside the span; no loops, no allocation; signal-safe. Vector
-// opcodes (VEX, EVEX) have no effect on the frame.
+// as branches, traps, padding and pushes of segments; (3) all other writes to rsp (`writes_rsp`, 16-bit pushes) lose
+// it, since a wrong sp would make a wrong frame. Bounds: reads only the bytes that `layout` has found inside the span;
+// no loops, no allocation; signal-safe. Vector opcodes (VEX, EVEX) have no effect on the frame.
 #include "engine/unwind/prologue/x86_64/instruction.h"
 
 #include "base/system/byte_cursor.h"
@@ -43,6 +42,9 @@ class Decoder {
       result_.is_padding = opcode_ == 0x90 && where_.rex == 0;
       if (!one_register() && !flow()) general();
     }
+    if (result_.effect == Effect::none && writes_rsp(code_, where_)) lose(rsp);
+    // Two bytes are pushed or popped then.
+    if (where_.operand16 && (result_.sp_before != 0 || result_.sp_after != 0)) lose(rsp);
     return result_;
   }
 
@@ -114,6 +116,9 @@ class Decoder {
     switch (opcode_) {
       case 0xc2:
       case 0xc3:
+      case 0xca:
+      case 0xcb:
+      case 0xcf:
         result_.effect = Effect::end;
         return true;
       case 0xcc:
@@ -144,6 +149,10 @@ class Decoder {
       result_.effect = Effect::trap;  // ud2
     } else if (opcode_ == 0x1f) {
       result_.is_padding = true;
+    } else if (opcode_ == 0xa0 || opcode_ == 0xa8) {
+      push(kNoRegister);  // fs, gs
+    } else if (opcode_ == 0xa1 || opcode_ == 0xa9) {
+      pop(kNoRegister);
     }
   }
 
@@ -187,17 +196,8 @@ class Decoder {
         pop(is_register_form() && rm_field() != 4 ? dwarf(rm_field()) : kNoRegister);
         if (is_register_form() && rm_field() == 4) lose(rsp);
         return;
-      case 0x87:
-        if (is_register_form() && (rm_field() == 4 || reg_field() == 4)) lose(rsp);
-        return;
       default:
         break;
-    }
-    // Arithmetic with two operands: rm, reg for x1 and x9; reg, rm for x3 and xb. 38 to 3b compare.
-    if (opcode_ < 0x38 && (opcode_ & 5) == 1) {
-      const bool to_rm = (opcode_ & 2) == 0;
-      const unsigned destination = to_rm ? rm_field() : reg_field();
-      if (destination == 4 && (!to_rm || is_register_form())) lose(rsp);
     }
   }
 

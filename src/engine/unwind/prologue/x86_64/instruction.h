@@ -20,6 +20,8 @@ struct Layout {
   bool plain_address = true;  ///< no prefix that cuts an address to 32 bits or adds the base of FS or GS
 };
 [[nodiscard]] Layout layout(std::span<const std::byte> code);
+/// Whether an instruction that is no move, push, pop or the like, as `decode` follows them, writes to rsp.
+[[nodiscard]] bool writes_rsp(std::span<const std::byte> code, const Layout& where);
 
 [[nodiscard]] Instruction decode(std::span<const std::byte> code);
 
