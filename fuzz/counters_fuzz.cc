@@ -1,6 +1,6 @@
 // LINK: mixstack_dotnet_counters
-// Functions of any code, followed over any memory: byte 0 chooses the CPU, the rest is code and data alike. Bounded, and
-// never outside the bytes given. The same bytes are the tables of a runtime's image.
+// Functions of any code, followed over any memory: byte 0 chooses the CPU, the rest is code and data alike. Bounded,
+// and never outside the bytes given. The same bytes are the tables of a runtime's image.
 #include <array>
 #include <cstdlib>
 
@@ -11,7 +11,7 @@
 #include "dotnet/counters/x86_64/instruction.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace mixstack;  // NOLINT
+  using namespace mixstack;                    // NOLINT
   using namespace mixstack::dotnet::counters;  // NOLINT
   if (size < 2) return 0;
   const Arch arch = (data[0] & 1) != 0 ? Arch::aarch64 : Arch::x86_64;
@@ -28,9 +28,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto trace = follow(arch, memory, kBase, {data[0] & 2u ? kObject : kBase, second, 0});
     if (trace && (trace->calls.size() > kMostCalls || trace->read_of_thread.size() > kMostCalls)) std::abort();
   }
-  const std::array<images::Segment, 3> segments{{{1, 4, 0, 0, size - 1, size - 1},
-                                                 {1, 5, 0, 0, size - 1, size - 1},
-                                                 {1, 6, 0, 0, size - 1, size - 1}}};
+  const std::array<images::Segment, 3> segments{
+      {{1, 4, 0, 0, size - 1, size - 1}, {1, 5, 0, 0, size - 1, size - 1}, {1, 6, 0, 0, size - 1, size - 1}}};
   const std::array<InternalCall, 2> wanted{{{"a"}, {"Pauses", false}}};
   (void)find_internal_calls(segments, kBase, memory, wanted);
   return 0;

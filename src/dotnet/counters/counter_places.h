@@ -27,21 +27,22 @@ struct Settings {
 
 /// `last_recorded_gc_info` of gcpriv.h.
 struct LastInfo {
-  static constexpr std::uint32_t kIndex = 0, kCommitted = 8, kHeapSize = 0xe0, kGeneration = 0xf4, kConcurrent = 0xf6, kSize = 0xf8;
+  static constexpr std::uint32_t kIndex = 0, kCommitted = 8, kHeapSize = 0xe0, kGeneration = 0xf4, kConcurrent = 0xf6,
+                                 kSize = 0xf8;
 };
 
 /// Addresses; 0 where a counter was not found. Plain data.
 struct CounterPlaces {
-  Address exceptions = 0;                                 ///< 32 bits
-  Address methods = 0, il_bytes = 0, compile_ticks = 0;   ///< 64 bits; ticks of 100 ns
-  Address pauses = 0;                                     ///< 64 bits; times `pause_factor` they are ticks of 100 ns
+  Address exceptions = 0;                                ///< 32 bits
+  Address methods = 0, il_bytes = 0, compile_ticks = 0;  ///< 64 bits; ticks of 100 ns
+  Address pauses = 0;                                    ///< 64 bits; times `pause_factor` they are ticks of 100 ns
   std::uint64_t pause_factor = 0;
-  Address ended_contentions = 0;                          ///< 64 bits: of threads that have ended
-  Field contentions_of_thread;                            ///< 32 bits
-  Address settings = 0;                                   ///< `Settings`
-  Address generations = 0;                                ///< `GenerationData` of the only heap
-  Field generations_of_heap;                              ///< the same of a server's heaps
-  std::array<Address, 4> last_infos{};                    ///< `LastInfo`, by kinds of collections; 0: none
+  Address ended_contentions = 0;        ///< 64 bits: of threads that have ended
+  Field contentions_of_thread;          ///< 32 bits
+  Address settings = 0;                 ///< `Settings`
+  Address generations = 0;              ///< `GenerationData` of the only heap
+  Field generations_of_heap;            ///< the same of a server's heaps
+  std::array<Address, 4> last_infos{};  ///< `LastInfo`, by kinds of collections; 0: none
   /// From a thread's RuntimeThreadLocals on: pointer and limit of the part that is not used yet, bytes of all such
   /// parts, bytes of large objects.
   Field alloc_pointer, alloc_limit, alloc_small, alloc_large;
@@ -49,7 +50,8 @@ struct CounterPlaces {
   bool is_early = false;            ///< the collector had not started: look again
 };
 
-/// Finds what it can. `segments` and `bias` are those of the runtime's image, `memory` reads the target as it was loaded
+/// Finds what it can. `segments` and `bias` are those of the runtime's image, `memory` reads the target as it was
+/// loaded
 /// (`Target::loaded_memory`), `collector` is nothing where it is not known. Functions of the runtime are followed
 /// (`trace.h`), so that a place is what they themselves read.
 [[nodiscard]] CounterPlaces find_counter_places(const RuntimeMemory& memory, std::span<const images::Segment> segments,

@@ -197,7 +197,8 @@ TEST(CounterReader, NothingIsKnownOfNoPlaces) {
   Process p;
   p.places = {};
   const RuntimeCounters c = p.read();
-  EXPECT_FALSE(c.exceptions || c.methods || c.il_bytes || c.compiling || c.contentions || c.pauses || c.last || c.committed);
+  EXPECT_FALSE(c.exceptions || c.methods || c.il_bytes || c.compiling || c.contentions || c.pauses || c.last ||
+               c.committed);
   EXPECT_TRUE(c.generations.empty());
   EXPECT_TRUE(c.threads.empty());
 }

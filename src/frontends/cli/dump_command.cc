@@ -269,7 +269,8 @@ std::vector<RuntimeCounters> read_counters(Dumped& dumped) {
   for (const RuntimeCounters& runtime : *counters)
     for (const AllocatedBytes& thread : runtime.threads) bytes.emplace(thread.os_id, thread.small + thread.large);
   for (ThreadDump& thread : dumped.dump.threads)
-    if (const auto of = bytes.find(thread.ns_tid); of != bytes.end() && thread.managed && !thread.managed->allocated_bytes)
+    if (const auto of = bytes.find(thread.ns_tid);
+        of != bytes.end() && thread.managed && !thread.managed->allocated_bytes)
       thread.managed->allocated_bytes = of->second;
   return std::move(*counters);
 }

@@ -15,8 +15,8 @@
 
 #include "output/report/fold.h"
 #include "output/report/frame_view.h"
-#include "output/report/json_error.h"
 #include "output/report/json_counters.h"
+#include "output/report/json_error.h"
 #include "output/report/json_exception.h"
 #include "output/report/json_fields.h"
 #include "output/report/json_frame.h"
