@@ -53,6 +53,8 @@ internal static class Program
                 case "signals": Console.WriteLine($"SIGNALS {Native.SignalsGot()}"); break;
                 case "churned": Console.WriteLine($"CHURNED {Threads.Churned}"); break;
                 case "collections": Console.WriteLine($"COLLECTIONS {GC.CollectionCount(0)}"); break;
+                case "count": Console.WriteLine(Counters.Count()); break;
+                case "work": Console.WriteLine(Counters.Work()); break;
                 case "traffic": Console.WriteLine($"TRAFFIC {Traffic.Progress}"); break;
                 case "stormed": Console.WriteLine($"STORMED {Storms.Progress}"); break;
                 case "forked": Console.WriteLine($"FORKED {Forks.Progress}"); break;

@@ -200,6 +200,13 @@ class Decoder {
         op == 0x84 ? read_bytes_modrm() : read_modrm();
         out_.sets_flags = true;
         return set(Action::test, {}, rm_, reg_);
+      default:
+        return read_moves_and_jumps(op);
+    }
+  }
+
+  void read_moves_and_jumps(unsigned op) {
+    switch (op) {
       case 0x88:
       case 0x89:
         op == 0x88 ? read_bytes_modrm() : read_modrm();
