@@ -23,7 +23,7 @@ class Destination {
   }
   /// The register that the opcode's last three bits name.
   [[nodiscard]] bool own_is_rsp() const { return (where_.rex & 1) == 0 && (opcode & 7) == kRsp; }
-  /// Of bytes, the number of rsp means spl only with a REX prefix.
+  /// In instructions on bytes, the number of rsp means spl only with a REX prefix.
   [[nodiscard]] bool has_spl() const { return where_.rex != 0; }
   [[nodiscard]] bool has_prefix(unsigned prefix) const {
     for (unsigned i = 0; i < where_.opcode_at; i++)
@@ -44,8 +44,8 @@ bool one_byte(const Destination& o) {
     const bool is_wide = (op & 1) != 0;
     return op < 0x38 && (is_wide || o.has_spl()) && ((op & 2) == 0 ? o.rm_is_rsp() : o.reg_is_rsp());
   }
-  if (op >= 0x91 && op <= 0x97) return o.own_is_rsp();                      // xchg with rax
-  if (op >= 0xb0 && op <= 0xb7) return o.has_spl() && o.own_is_rsp();       // mov of a constant
+  if (op >= 0x91 && op <= 0x97) return o.own_is_rsp();                 // xchg with rax
+  if (op >= 0xb0 && op <= 0xb7) return o.has_spl() && o.own_is_rsp();  // mov of a constant
   if (op >= 0xb8 && op <= 0xbf) return o.own_is_rsp();
   switch (op) {
     case 0x63:  // movsxd
@@ -85,9 +85,9 @@ bool one_byte(const Destination& o) {
 
 bool two_bytes(const Destination& o) {
   const unsigned op = o.opcode;
-  if (op >= 0x40 && op <= 0x4f) return o.reg_is_rsp();                 // cmov
-  if (op >= 0x90 && op <= 0x9f) return o.has_spl() && o.rm_is_rsp();   // set
-  if (op >= 0xc8 && op <= 0xcf) return o.own_is_rsp();                 // bswap
+  if (op >= 0x40 && op <= 0x4f) return o.reg_is_rsp();                // cmov
+  if (op >= 0x90 && op <= 0x9f) return o.has_spl() && o.rm_is_rsp();  // set
+  if (op >= 0xc8 && op <= 0xcf) return o.own_is_rsp();                // bswap
   const bool is_scalar = o.has_prefix(0xf3) || o.has_prefix(0xf2);
   switch (op) {
     case 0x02:  // lar, lsl
