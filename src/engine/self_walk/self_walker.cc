@@ -252,7 +252,7 @@ Result<void> SelfWalker::refresh() {
   Tables& present = *shared_->tables.load(std::memory_order_relaxed);
   const bool is_crowded = present.replaced() > present.rules() / 4 && present.rules() < self_walk::kMostRules;
   present.finder().update();
-  // A full list of images is begun anew, in tables of the same size, where that makes room: many of them have gone. Of
+  // A full list of images is begun anew, in tables of the same size, where that makes room: many of them have gone. In
   // a process that has more images than the list takes, the rules of the others are found each time.
   const bool has_room_to_make =
       present.modules().is_full() && present.modules().gone(present.finder()) >= self_walk::kWorthwhile;

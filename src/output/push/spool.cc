@@ -47,7 +47,7 @@ std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// Of no other file of the folder: programs of several containers, with the same PIDs, may share it.
+/// No other file of the folder has it: programs of several containers, with the same PIDs, may share it.
 std::string unique_number() {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof number))

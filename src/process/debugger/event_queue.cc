@@ -13,7 +13,7 @@ constexpr std::size_t kMost = 65'536;
 
 /// The size of the queue from which on such events are dropped. A process can load libraries and start programs without
 /// end, too, but a host needs these more, so they have room of their own. A child that is not followed is only told of;
-/// one that is followed would be lost with its event. Of the rest there are some for each process.
+/// one that is followed would be lost with its event. Each process has some of the rest.
 [[nodiscard]] std::size_t limit_of(const DebugEvent& event) {
   switch (event.kind) {
     case DebugEventKind::signalled:

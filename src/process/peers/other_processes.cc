@@ -133,7 +133,7 @@ class Ours {
       return {Back::is_held_up, "waits for a lock of a file that this process holds"};
     Answer other{.words = "waits for a lock of a file", .link = "waits for a lock of a file that {} holds"};
     other.is_lock = true;
-    // Of a lock of an open file description the kernel names no process.
+    // The kernel names no process for a lock of an open file description.
     if (holders.size() == 1 && holders[0] > 0) other.next = {static_cast<std::uint32_t>(holders[0])};
     return other;
   }
@@ -305,7 +305,7 @@ class Chains {
     const auto holders = holders_of_other_end(pid, answer.end);
     return holders.size() == 1 ? holders[0].pid : 0;
   }
-  /// What a process waits for, as far as that leads to us; with a lock rather than without.
+  /// Follows what a process waits for, as far as that leads to us; with a lock rather than without.
   [[nodiscard]] std::optional<Chain> through(std::uint32_t pid) {
     followed_++;
     std::optional<Chain> found;

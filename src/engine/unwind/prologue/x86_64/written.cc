@@ -23,7 +23,7 @@ class Destination {
   }
   /// The register that the opcode's last three bits name.
   [[nodiscard]] bool own_is_rsp() const { return (where_.rex & 1) == 0 && (opcode & 7) == kRsp; }
-  /// Of bytes, the number of rsp means spl only with a REX prefix.
+  /// In instructions on bytes, the number of rsp means spl only with a REX prefix.
   [[nodiscard]] bool has_spl() const { return where_.rex != 0; }
   [[nodiscard]] bool has_prefix(unsigned prefix) const {
     for (unsigned i = 0; i < where_.opcode_at; i++)
