@@ -89,7 +89,7 @@ BusyKind kind_of(const Recording& recording, std::span<const std::uint32_t> fram
     has_native = true;
     const BusyKind of_this = native_kind(module_of(recording, function), function);
     is_other = is_other || is_other_library(module_of(recording, function), function);
-    // What .NET's libraries only hand on is not theirs.
+    // Calls that .NET's libraries only hand on are not theirs.
     if (says_more(of_this, kind) && !(is_other && of_this == BusyKind::framework)) kind = of_this;
   }
   return is_in_kernel && (kind == BusyKind::native || kind == BusyKind::framework) ? BusyKind::kernel : kind;

@@ -1,4 +1,4 @@
-// What counters of the kernel gained between two looks.
+// Gains of the kernel's counters between two looks.
 #pragma once
 
 #include <algorithm>

@@ -14,7 +14,7 @@ namespace mixstack::why {
 /// Looks at counters closer together than this tell no rates.
 inline constexpr std::chrono::milliseconds kLeastBetween{100};
 
-/// What a counter grew by, a second; nothing: one of the looks does not tell it, or it went back (another runtime).
+/// The growth of a counter, a second; nothing: one of the looks does not tell it, or it went back (another runtime).
 [[nodiscard]] std::optional<double> rate(const std::optional<std::uint64_t>& before,
                                          const std::optional<std::uint64_t>& after, double seconds);
 /// The sum of a counter of all runtimes; nothing: one of them does not tell it, or there is none.

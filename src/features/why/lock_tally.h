@@ -33,7 +33,7 @@ class LockTally {
                                               const ProcessDump& dump) const;
 
  private:
-  /// Of a waiting thread.
+  /// Belongs to a waiting thread.
   struct Clock {
     std::chrono::nanoseconds cpu{0};
     std::chrono::steady_clock::time_point since{};

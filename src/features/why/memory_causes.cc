@@ -48,7 +48,7 @@ bool rises_steadily(const std::vector<MemoryMoment>& moments, double grown) {
   return rises * 10 >= (moments.size() - 1) * 6 && deepest < grown * 0.2 && seen > grown * 0.5;
 }
 
-/// What all collectors have from the system, in bytes; nothing: one of them does not tell.
+/// Bytes that all collectors have from the system; nothing: one of them does not tell.
 std::optional<double> committed(const Counters& counters) {
   double all = 0;
   for (const RuntimeCounters& r : counters.runtimes) {

@@ -269,7 +269,8 @@ std::vector<SlowCause> runtime_causes(const RuntimeEvidence& evidence) {
   std::vector<SlowCause> causes;
   auto collections = collections_cause(evidence);
   auto growth = managed_growth(evidence);
-  // What survives has to be moved and marked: collections are the price of growth then, and no cause of their own.
+  // Objects that survive have to be moved and marked: collections are the price of growth then, and no cause of their
+  // own.
   constexpr double kPriceOfGrowth = 0.3;
   if (growth && collections && !collections->title.empty()) growth.reset();
   if (growth && collections && collections->share < kPriceOfGrowth) collections.reset();

@@ -31,7 +31,7 @@ class ReasonTally {
   std::vector<std::uint64_t> numbers_;  ///< by runtime: the last collection seen
 };
 
-/// What happened between the first look and the last.
+/// Events between the first look and the last.
 struct RuntimeEvidence {
   const Counters& before;
   const Counters& after;

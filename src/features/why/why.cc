@@ -189,7 +189,7 @@ void Why::Implementation::look_at_locks(const WhyOptions& wanted, WhyAnswer& ans
   }
 }
 
-/// Who calls for collections may wait while others collect: no sample of running threads shows it.
+/// A thread that calls for collections may wait while others collect: no sample of running threads shows it.
 void Why::Implementation::look_for_callers(const WhyOptions& wanted, WhyAnswer& answer) const {
   constexpr int kMostCallerLooks = 6;
   constexpr std::chrono::milliseconds kBetween{40};

@@ -44,7 +44,7 @@ WhyOptions why_options(const WhyArguments& arguments, const Environment& environ
   return options;
 }
 
-/// What an answer says beside itself, where there was one before.
+/// Words beside an answer, where there was one before.
 struct Since {
   std::optional<Unmoved> unmoved{};
   std::vector<std::string> changes{};

@@ -1,4 +1,4 @@
-// What changed in the numbers of a process from answer to answer of `mixstack why --watch`.
+// Changes in the numbers of a process from answer to answer of `mixstack why --watch`.
 #pragma once
 
 #include <array>

@@ -15,8 +15,8 @@ namespace mixstack::report {
 [[nodiscard]] std::string_view slow_kind_name(SlowKind kind);
 /// "GARBAGE COLLECTIONS: 70 % of the time, 36/s; allocated at Shop.Quote(int) in Quotes.cs:12".
 [[nodiscard]] std::string cause_words(const SlowCause& cause);
-/// "0.2 processors, 1.0 collections/s (0.6 ms each), no lock is waited for, no queue, 1 exception/s". What is not known
-/// is left out.
+/// "0.2 processors, 1.0 collections/s (0.6 ms each), no lock is waited for, no queue, 1 exception/s". A number that is
+/// not known is left out.
 [[nodiscard]] std::string health_words(const Health& health);
 
 void write_causes_text(Painter& out, std::span<const SlowCause> causes);

@@ -12,7 +12,7 @@
 
 namespace mixstack::perf {
 
-/// What a thread's samples are taken of.
+/// The events that a thread's samples are taken of.
 enum class Sampled : std::uint8_t {
   cpu,          ///< processor time
   page_faults,  ///< first touches of memory, of all kinds; counted by the kernel, so every machine has them

@@ -223,13 +223,8 @@ class Decoder {
       case 0x90:
         return set(Action::nothing, {}, {});
       case 0xc1:
-      case 0xd1: {
-        read_modrm();
-        const Operand by = constant(op == 0xd1 ? 1 : take<std::uint8_t>());
-        if (digit_ == 4) return set(Action::shift_left, rm_, rm_, by);
-        if (digit_ == 5 || digit_ == 7) return set(Action::forget, rm_, {});  // to the right
-        return;
-      }
+      case 0xd1:
+        return read_shift(op);
       case 0xc3:
         return set(Action::give_back, {}, {});
       case 0xc6:
@@ -255,6 +250,13 @@ class Decoder {
       default:
         return;
     }
+  }
+
+  void read_shift(unsigned op) {
+    read_modrm();
+    const Operand by = constant(op == 0xd1 ? 1 : take<std::uint8_t>());
+    if (digit_ == 4) return set(Action::shift_left, rm_, rm_, by);
+    if (digit_ == 5 || digit_ == 7) set(Action::forget, rm_, {});  // to the right
   }
 
   void read_group_5() {
