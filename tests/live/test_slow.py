@@ -10,6 +10,7 @@ import time
 import unittest
 
 import debuggee_build
+import harness
 import mixstack_dump
 import why_case
 from slow_case import Slow, kernel_counts, wants
@@ -53,6 +54,7 @@ class Looked:
         return f"status {self.status}, verdicts {[v['kind'] for v in self.answer['verdicts']]}, causes {told}, waited {self.waited:.2f}, {self.seconds:.1f} s"
 
 
+@harness.alone("shares and rates of a machine of two processors")
 class SlowCase(why_case.WhyCase):
     needs_dotnet = False
     timeout = 240

@@ -6,7 +6,7 @@ import time
 import unittest
 
 import debuggee_build
-from harness import LiveCase
+from harness import LiveCase, alone
 from slow_case import Slow, calls_of, system_calls, tasks, wants
 
 # Rates up to which a program is healthy (issue 36).
@@ -16,6 +16,7 @@ FUTEX = {202, 98, 449}  # x86-64, ARM64, futex_waitv
 FLUSH = {74, 75, 77, 82, 83}
 
 
+@alone("rates of a machine of two processors")
 class Plants(LiveCase):
     def setUp(self):
         if not debuggee_build.have_dotnet():
