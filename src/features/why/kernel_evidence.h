@@ -1,4 +1,4 @@
-// What the kernel tells between two looks beside counters, as data: conclusions are drawn from it in kernel_causes.h.
+// Evidence of the kernel between two looks, beside counters, as data: conclusions are drawn from it in kernel_causes.h.
 #pragma once
 
 #include <chrono>

@@ -11,8 +11,8 @@
 
 namespace mixstack::process {
 
-/// Reads three small files of each thread, and some of the process: some 20 us a thread. Nothing is stopped. What the
-/// kernel does not tell is left out; a process that has gone has no threads.
+/// Reads three small files of each thread, and some of the process: some 20 us a thread. Nothing is stopped. Members
+/// that the kernel does not tell are left out; a process that has gone has no threads.
 [[nodiscard]] KernelCounters kernel_counters(std::uint32_t pid);
 [[nodiscard]] KernelCounters kernel_counters(const ProcDir& proc);
 

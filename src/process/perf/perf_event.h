@@ -12,7 +12,7 @@
 
 namespace mixstack::perf {
 
-/// What a thread's samples are taken of.
+/// The occasions at which samples of a thread are taken.
 enum class Sampled : std::uint8_t {
   cpu,          ///< processor time
   page_faults,  ///< first touches of memory, of all kinds; counted by the kernel, so every machine has them
