@@ -76,9 +76,9 @@ class Why {
   Why& operator=(Why&&) noexcept;
 
   /// Looks once at a core, and at a process as often as it takes to believe what was found: once at a deadlock that is
-  /// certain, else twice, 0.2 to 2 s apart, and some times more where a lock is waited for; up to eight times on a machine
-  /// so busy that threads do not stop in time.
-  /// Between looks the process runs. Errors: those of Session::dump; cancelled.
+  /// certain, else twice, 0.2 to 2 s apart, and some times more where a lock is waited for; up to eight times on a
+  /// machine so busy that threads do not stop in time. Between looks the process runs. Errors: those of Session::dump;
+  /// cancelled.
   [[nodiscard]] Result<WhyAnswer> ask(const WhyOptions& options);
   /// The session of the answers, between two of them.
   [[nodiscard]] Session& session();

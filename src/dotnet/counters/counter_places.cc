@@ -41,7 +41,8 @@ constexpr std::array<InternalCall, kCalls> kNames{{{"GetExceptionCount"},
 
 // Places in the table of virtual functions, in bytes.
 constexpr std::uint32_t kLatencyMode = 0x70, kCondemnedGeneration = 0x128, kGcCount = 0x138;
-// The object that GetMemoryInfo fills in (GCMemoryInfoData of GC.CoreCLR.cs), in words, and the kinds it may be asked for.
+// The object that GetMemoryInfo fills in (GCMemoryInfoData of GC.CoreCLR.cs), in words, and the kinds it may be asked
+// for.
 constexpr std::size_t kHeapSizeWord = 4, kCommittedWord = 6, kIndexWord = 10;
 constexpr std::uint64_t kEphemeral = 1, kFullBlocking = 2;
 constexpr std::uint32_t kMostHeapOffset = 1 << 16, kMostThreadOffset = 4096;

@@ -31,16 +31,16 @@ struct LastInfo {
 
 /// Addresses; 0 where a counter was not found. Plain data.
 struct CounterPlaces {
-  Address exceptions = 0;                                 ///< 32 bits
-  Address methods = 0, il_bytes = 0, compile_ticks = 0;   ///< 64 bits; ticks of 100 ns
-  Address pauses = 0;                                     ///< 64 bits; times `pause_factor` they are ticks of 100 ns
+  Address exceptions = 0;                                ///< 32 bits
+  Address methods = 0, il_bytes = 0, compile_ticks = 0;  ///< 64 bits; ticks of 100 ns
+  Address pauses = 0;                                    ///< 64 bits; times `pause_factor` they are ticks of 100 ns
   std::uint64_t pause_factor = 0;
-  Address ended_contentions = 0;                          ///< 64 bits: of threads that have ended
-  Field contentions_of_thread;                            ///< 32 bits
-  Address settings = 0;                                   ///< `Settings`
-  Address generations = 0;                                ///< `GenerationData` of the only heap
-  Field generations_of_heap;                              ///< the same of a server's heaps
-  Address last_ephemeral = 0, last_full = 0;              ///< `LastInfo`
+  Address ended_contentions = 0;              ///< 64 bits: of threads that have ended
+  Field contentions_of_thread;                ///< 32 bits
+  Address settings = 0;                       ///< `Settings`
+  Address generations = 0;                    ///< `GenerationData` of the only heap
+  Field generations_of_heap;                  ///< the same of a server's heaps
+  Address last_ephemeral = 0, last_full = 0;  ///< `LastInfo`
   /// From a thread's RuntimeThreadLocals on: pointer and limit of the part that is not used yet, bytes of all such
   /// parts, bytes of large objects.
   Field alloc_pointer, alloc_limit, alloc_small, alloc_large;
@@ -48,7 +48,8 @@ struct CounterPlaces {
   bool is_early = false;            ///< the collector had not started: look again
 };
 
-/// Finds what it can. `segments` and `bias` are those of the runtime's image, `memory` reads the target as it was loaded
+/// Finds what it can. `segments` and `bias` are those of the runtime's image, `memory` reads the target as it was
+/// loaded
 /// (`Target::loaded_memory`), `collector` is nothing where it is not known. Functions of the runtime are followed
 /// (`trace.h`), so that a place is what they themselves read.
 [[nodiscard]] CounterPlaces find_counter_places(const RuntimeMemory& memory, std::span<const images::Segment> segments,

@@ -95,7 +95,8 @@ RuntimeCounters CounterReader::read() const {
   out.exceptions = number<std::uint32_t>(places_.exceptions);
   out.methods = number<std::uint64_t>(places_.methods);
   out.il_bytes = number<std::uint64_t>(places_.il_bytes);
-  if (const auto ticks = number<std::uint64_t>(places_.compile_ticks); ticks && *ticks < kMostBytes / kNanosecondsOfTick)
+  if (const auto ticks = number<std::uint64_t>(places_.compile_ticks);
+      ticks && *ticks < kMostBytes / kNanosecondsOfTick)
     out.compiling = std::chrono::nanoseconds(static_cast<std::int64_t>(*ticks * kNanosecondsOfTick));
   if (const auto time = number<std::uint64_t>(places_.pauses); time && *time < kMostBytes)
     out.pauses = std::chrono::microseconds(static_cast<std::int64_t>(*time * places_.pause_factor / 10));
@@ -244,7 +245,8 @@ void CounterReader::read_threads(RuntimeCounters& out) const {
     is_whole = read_list(threads);
   }
   if (is_whole) out.threads = std::move(threads.allocated);
-  const auto of_locks = number<std::uint64_t>(lock_contentions_), ended = number<std::uint64_t>(places_.ended_contentions);
+  const auto of_locks = number<std::uint64_t>(lock_contentions_),
+             ended = number<std::uint64_t>(places_.ended_contentions);
   if (places_.monitors_are_locks)
     out.contentions = of_locks;
   else if (is_whole && ended && places_.contentions_of_thread)

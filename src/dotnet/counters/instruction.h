@@ -21,42 +21,56 @@ struct Operand {
 enum class Action : std::uint8_t {
   not_known,  ///< what it does to registers is not known: a trace ends here
   nothing,
-  move,         ///< to = left
-  address,      ///< to = the address of `left`
-  add,          ///< to = left + right, and so on
+  move,     ///< to = left
+  address,  ///< to = the address of `left`
+  add,      ///< to = left + right, and so on
   subtract,
   bit_and,
   bit_or,
   bit_xor,
   multiply,  ///< to = left * right + added
   shift_left,
-  compare,   ///< flags of left - right
-  test,      ///< flags of left & right
-  choose,    ///< to = left if the condition holds, else right
-  forget,    ///< `to` becomes not known: floating point
+  compare,  ///< flags of left - right
+  test,     ///< flags of left & right
+  choose,   ///< to = left if the condition holds, else right
+  forget,   ///< `to` becomes not known: floating point
   push,
   pop,
-  leave,     ///< the frame pointer becomes the stack pointer, then is popped
-  jump,      ///< to `left`
-  jump_if,   ///< to `left`, if the condition holds
+  leave,      ///< the frame pointer becomes the stack pointer, then is popped
+  jump,       ///< to `left`
+  jump_if,    ///< to `left`, if the condition holds
   jump_bits,  ///< to `left`, if the bits of `right` that `added` names are all zero (equal), or not
-  call,      ///< `left`
-  give_back  ///< return
+  call,       ///< `left`
+  give_back   ///< return
 };
 
 /// Of the flags of a comparison, in the order of x86.
 enum class Condition : std::uint8_t {
-  overflow, no_overflow, below, not_below, equal, not_equal, not_above, above,
-  negative, not_negative, parity, no_parity, less, not_less, not_greater, greater
+  overflow,
+  no_overflow,
+  below,
+  not_below,
+  equal,
+  not_equal,
+  not_above,
+  above,
+  negative,
+  not_negative,
+  parity,
+  no_parity,
+  less,
+  not_less,
+  not_greater,
+  greater
 };
 
 struct Instruction {
   Action action = Action::not_known;
   Condition condition = Condition::equal;
-  std::uint8_t length = 0;          ///< in bytes; 0: not decoded
-  std::uint8_t size = 8;            ///< bytes of the result: less than 4 leave the rest of a register
-  std::uint8_t from_size = 0;        ///< bytes of `left` and `right`, if others
-  bool is_signed = false;            ///< smaller ones are extended by their signs
+  std::uint8_t length = 0;     ///< in bytes; 0: not decoded
+  std::uint8_t size = 8;       ///< bytes of the result: less than 4 leave the rest of a register
+  std::uint8_t from_size = 0;  ///< bytes of `left` and `right`, if others
+  bool is_signed = false;      ///< smaller ones are extended by their signs
   bool sets_flags = false;
   Operand to, left, right, added;
   Operand second_to, second_left;    ///< of a move of two values

@@ -142,7 +142,8 @@ class Machine {
       }
       case Action::jump_bits: {
         const Value bits = load(i.right, i);
-        if (bits.is_known && ((bits.bits & i.added.value) == 0) == (i.condition == Condition::equal)) at_ = i.left.value;
+        if (bits.is_known && ((bits.bits & i.added.value) == 0) == (i.condition == Condition::equal))
+          at_ = i.left.value;
         return bits.is_known;
       }
       case Action::jump:
@@ -312,8 +313,8 @@ class Machine {
 
   bool calculate(const Instruction& i) {
     const Value left = load(i.left, i), right = load(i.right, i);
-    const bool is_same = i.left.kind == Operand::Kind::reg && i.right.kind == Operand::Kind::reg &&
-                         i.left.reg == i.right.reg;
+    const bool is_same =
+        i.left.kind == Operand::Kind::reg && i.right.kind == Operand::Kind::reg && i.left.reg == i.right.reg;
     Value out;
     // xor r, r is zero, whatever r is.
     if (left.is_known && right.is_known) out = combine(i, left, right);

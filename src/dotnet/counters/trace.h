@@ -37,9 +37,9 @@ struct Trace {
   struct Call {
     Value first, second;
   };
-  std::vector<Call> calls;                        ///< of functions that were not followed; at most kMostCalls
-  std::vector<Address> read_of_thread;            ///< which of the thread's variables were read, at most kMostCalls
-  std::array<Value, 0x80> of_object{};            ///< the words from kObject on
+  std::vector<Call> calls;              ///< of functions that were not followed; at most kMostCalls
+  std::vector<Address> read_of_thread;  ///< which of the thread's variables were read, at most kMostCalls
+  std::array<Value, 0x80> of_object{};  ///< the words from kObject on
 };
 inline constexpr std::size_t kMostCalls = 32;
 

@@ -29,7 +29,7 @@ class FoundCounters {
   const Target& target_;
   names::MethodNames& names_;
   std::optional<counters::CounterReader> reader_;
-  bool is_early_ = true;              ///< a part of it may be found later
+  bool is_early_ = true;               ///< a part of it may be found later
   unsigned calls_ = 0, next_try_ = 1;  ///< early: the search is repeated after 1, 2, 4, 8 ... calls
 };
 

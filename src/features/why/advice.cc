@@ -33,16 +33,19 @@ Advice advice_for(const SlowCause& cause) {
       return {"record -p {} -m cpu -d 10 -o cpu.html",
               "test before instead of catching: TryParse, TryGetValue, a check of the state"};
     case SlowKind::writes:
-      return {"record -p {} -m cpu --kernel -d 10 -o cpu.html", "write through a buffer: BufferedStream, a larger bufferSize"};
+      return {"record -p {} -m cpu --kernel -d 10 -o cpu.html",
+              "write through a buffer: BufferedStream, a larger bufferSize"};
     case SlowKind::disk:
-      return {"record -p {} -d 10 --idle -o wait.html", "flush once for several changes, and not in workers of the pool"};
+      return {"record -p {} -d 10 --idle -o wait.html",
+              "flush once for several changes, and not in workers of the pool"};
     case SlowKind::children:
       return {"ps", "start the program once and keep it, or do its work with a library"};
     case SlowKind::compiling:
       return {"record -p {} -m cpu -d 10 -o cpu.html",
               "keep compiled expressions and use them again, make fewer instantiations; ReadyToRun for the start"};
     case SlowKind::page_faults:
-      return {"record -p {} -m cpu --kernel -d 10 -o cpu.html", "use memory again instead of giving it back and asking anew"};
+      return {"record -p {} -m cpu --kernel -d 10 -o cpu.html",
+              "use memory again instead of giving it back and asking anew"};
   }
   return {};
 }

@@ -50,8 +50,8 @@ BusyKind native_kind(std::string_view module, const RecordedFunction& function) 
 
 /// A library of the program's or the system's: none of .NET's, and not the C library, which all others call.
 bool is_other_library(std::string_view module, const RecordedFunction& function) {
-  constexpr std::string_view kCommon[] = {"libc.", "libc-", "ld-", "libpthread", "libm.", "libstdc++", "libgcc_s", "[",
-                                          "libSystem."};
+  constexpr std::string_view kCommon[] = {"libc.",     "libc-",    "ld-", "libpthread", "libm.",
+                                          "libstdc++", "libgcc_s", "[",   "libSystem."};
   return function.kind == CodeKind::native && !module.empty() && !starts_with_any(module, kCommon) &&
          !is_collectors(module, function);
 }

@@ -14,12 +14,12 @@ namespace {
 
 using process::DiskCall;
 
-constexpr double kLeastTime = 0.2;               // s
-constexpr double kLeastWrites = 10'000;          // a second
-constexpr double kMostBytes = 256;               // of a write
-constexpr double kLeastCost = 0.1;               // processors
+constexpr double kLeastTime = 0.2;       // s
+constexpr double kLeastWrites = 10'000;  // a second
+constexpr double kMostBytes = 256;       // of a write
+constexpr double kLeastCost = 0.1;       // processors
 constexpr std::uint64_t kLeastLooks = 20;
-constexpr double kLeastDisk = 0.25;              // of the looks
+constexpr double kLeastDisk = 0.25;  // of the looks
 
 /// The file that took the bytes: one grew by about as many. Another one that was only written over may be it.
 std::string written_file(const KernelEvidence& evidence, double bytes_a_second, bool& is_certain) {
@@ -93,9 +93,12 @@ std::optional<SlowCause> writes_cause(const Counters& before, const Counters& af
   cause.share = std::min(1.0, used > 0 ? cost / used : 0);
   bool is_file_certain = false;
   const std::string file = written_file(evidence, rate * each, is_file_certain);
-  cause.what = fmt::format("{}/s of {}{}{}; {} of its processor time is the kernel's", count_words(rate),
-                           size_words(each), file.empty() ? "" : is_file_certain ? " to " : ", perhaps to ", file,
-                           percent_words(cause.share));
+  cause.what =
+      fmt::format("{}/s of {}{}{}; {} of its processor time is the kernel's", count_words(rate), size_words(each),
+                  file.empty()      ? ""
+                  : is_file_certain ? " to "
+                                    : ", perhaps to ",
+                  file, percent_words(cause.share));
   cause.place_of = "written";
   cause.facts = {{"per_second", rate}, {"bytes_each", each}, {"kernel_processors", cost}};
   cause.more = writers(thread_gains(before.kernel, after.kernel), static_cast<double>(*writes));
@@ -124,7 +127,9 @@ std::optional<SlowCause> disk_cause(const Counters& before, const Counters& afte
     cause.what = fmt::format("{} threads wait for it at any time: {}", count_words(threads), call);
   }
   cause.place_of = "called";
-  cause.facts = {{"waiting_threads", threads}, {"longest_share", longest}, {"looks", looks},
+  cause.facts = {{"waiting_threads", threads},
+                 {"longest_share", longest},
+                 {"looks", looks},
                  {"different_threads", static_cast<double>(tally.threads.size())}};
   const double time = seconds_between(before, after);
   if (const auto faults = gain(before.kernel.major_faults, after.kernel.major_faults); faults && time > 0)

@@ -56,8 +56,8 @@ TEST(CallCauses, LargeOrFewWritesAreHealthy) {
 
 TEST(CallCauses, AWorkerThatFlushesAllTheTime) {
   TwoLooks looks;
-  looks.evidence.calls = {150, {{DiskCall::sync, 74, "/var/lib/wal", 70}, {DiskCall::truncate, 77, "/var/lib/wal", 5}},
-                          {{42, 75}}};
+  looks.evidence.calls = {
+      150, {{DiskCall::sync, 74, "/var/lib/wal", 70}, {DiskCall::truncate, 77, "/var/lib/wal", 5}}, {{42, 75}}};
   const auto cause = disk_cause(looks.before, looks.after, looks.evidence);
   ASSERT_TRUE(cause);
   EXPECT_EQ(cause->what, "thread 42 waits 50 % of the time: fsync of /var/lib/wal");

@@ -11,8 +11,8 @@
 namespace mixstack::why {
 namespace {
 
-constexpr double kLeastTime = 0.3;                    // s
-constexpr double kLeastRate = 3, kRateAlone = 10;     // children a second
+constexpr double kLeastTime = 0.3;                     // s
+constexpr double kLeastRate = 3, kRateAlone = 10;      // children a second
 constexpr double kLeastCost = 0.03, kCostAlone = 0.1;  // processors
 constexpr std::uint64_t kLeastChildren = 3;
 
@@ -44,8 +44,7 @@ SlowCause cause_of(double cost) {
 
 }  // namespace
 
-std::optional<SlowCause> children_cause(const Counters& before, const Counters& after,
-                                        const KernelEvidence& evidence) {
+std::optional<SlowCause> children_cause(const Counters& before, const Counters& after, const KernelEvidence& evidence) {
   const double time = seconds_between(before, after);
   if (time < kLeastTime) return std::nullopt;
   const auto used = gain(before.kernel.children, after.kernel.children);

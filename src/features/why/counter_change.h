@@ -19,7 +19,9 @@ template <class Number>
   if (!before || !after || *after < *before) return std::nullopt;
   return *after - *before;
 }
-[[nodiscard]] inline double seconds_of(std::chrono::nanoseconds time) { return static_cast<double>(time.count()) / 1e9; }
+[[nodiscard]] inline double seconds_of(std::chrono::nanoseconds time) {
+  return static_cast<double>(time.count()) / 1e9;
+}
 [[nodiscard]] inline double seconds_between(const Counters& before, const Counters& after) {
   return std::max(0.0, seconds_of(after.at - before.at));
 }

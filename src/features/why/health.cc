@@ -111,8 +111,8 @@ Health health_of(const Counters& before, const Counters& after, const ProcessDum
   health.queued = queued_of(dump);
   health.all_methods = sum_of(after, methods_of);
   if (const auto time = sum_of(after, compiling_of))
-    health.all_compiling =
-        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(static_cast<std::int64_t>(*time)));
+    health.all_compiling = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::nanoseconds(static_cast<std::int64_t>(*time)));
   if (health.time < kLeastBetween) return health;
   const KernelCounters &then = before.kernel, &now = after.kernel;
   std::chrono::nanoseconds cpu{0};

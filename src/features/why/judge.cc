@@ -148,7 +148,8 @@ bool times_out(const ProcessDump& dump, const VerdictStep& step) {
   });
 }
 
-/// A cycle comes apart where one of its waits ends; a lock without an owner goes on to hold up those that wait for ever.
+/// A cycle comes apart where one of its waits ends; a lock without an owner goes on to hold up those that wait for
+/// ever.
 void mark_time_outs(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
   const auto does = [&](const VerdictStep& s) { return times_out(dump, s); };
   for (Verdict& v : verdicts) {

@@ -99,7 +99,9 @@ bool is_sample_of(SlowKind kind, const Recording& recording, std::span<const std
 void add_places(const Recording& samples, std::vector<SlowCause>& causes) {
   for (SlowCause& cause : causes) {
     if (!cause.place.empty()) continue;
-    const auto counts = [&](std::span<const std::uint32_t> frames) { return is_sample_of(cause.kind, samples, frames); };
+    const auto counts = [&](std::span<const std::uint32_t> frames) {
+      return is_sample_of(cause.kind, samples, frames);
+    };
     SamplePlace found = place_of_samples(samples, counts);
     if (found.place.empty()) continue;
     cause.place = std::move(found.place);

@@ -69,8 +69,8 @@ std::vector<ChangedFile> changed_between(const process::ProcDir& proc, const std
   for (const FileState& now : after) {
     const auto is_it = [&now](const FileState& f) { return f.device == now.device && f.inode == now.inode; };
     const auto was = std::find_if(before.begin(), before.end(), is_it);
-    const bool same_time = was != before.end() && was->changed.tv_sec == now.changed.tv_sec &&
-                           was->changed.tv_nsec == now.changed.tv_nsec;
+    const bool same_time =
+        was != before.end() && was->changed.tv_sec == now.changed.tv_sec && was->changed.tv_nsec == now.changed.tv_nsec;
     if (same_time && was->size == now.size) continue;
     const off_t start = was == before.end() ? 0 : was->size;
     const auto path = proc.read_link(now.descriptor);
@@ -131,8 +131,8 @@ class Watching {
     }
     evidence_.time = steady_clock::now() - counted_;
     evidence_.own = own_time() - own_;
-    evidence_.others = process::used_between(times_, process::process_times(),
-                                             {proc_.pid(), static_cast<std::uint32_t>(::getpid())});
+    evidence_.others =
+        process::used_between(times_, process::process_times(), {proc_.pid(), static_cast<std::uint32_t>(::getpid())});
     evidence_.changed = changed_between(proc_, files_, files_of(proc_));
     evidence_.quota = process::quota_use(quotas_, process::cpu_quotas(proc_.pid()));
     evidence_.uptime = process::uptime_of(process::read_ticks(proc_));

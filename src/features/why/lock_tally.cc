@@ -143,15 +143,18 @@ SlowCause LockTally::cause_of(const Lock& lock, const Counters& before, const Co
   if (constexpr std::string_view kOfOne = "waits "; words.starts_with(kOfOne)) words.erase(0, kOfOne.size());
   const bool are_writers = lock.writers != 0 && lock.writers == lock.waits;
   const auto count = static_cast<std::uint64_t>(waiting + 0.5);
-  cause.what = fmt::format("{} of {} {} {}{}{}", count, report::counted(all.size(), "thread"),
-                           count == 1 ? "waits" : "wait", words, are_writers ? " to write" : "",
-                           lock.seen == looks_ ? " at any time" : " most of the time");
-  cause.facts = {{"waiting", waiting}, {"threads", static_cast<double>(all.size())}, {"looks", static_cast<double>(looks_)},
+  cause.what =
+      fmt::format("{} of {} {} {}{}{}", count, report::counted(all.size(), "thread"), count == 1 ? "waits" : "wait",
+                  words, are_writers ? " to write" : "", lock.seen == looks_ ? " at any time" : " most of the time");
+  cause.facts = {{"waiting", waiting},
+                 {"threads", static_cast<double>(all.size())},
+                 {"looks", static_cast<double>(looks_)},
                  {"looks_with_waiters", static_cast<double>(lock.seen)}};
   const auto contentions = health_of(before, after, dump).contentions;
   if (lock.kind == WaitKind::monitor && contentions && *contentions >= 1) {
     const double wait_ms = waiting / *contentions * 1e3;
-    cause.what += fmt::format(" ({} each)", report::duration_words(std::chrono::microseconds(static_cast<std::int64_t>(wait_ms * 1e3))));
+    cause.what += fmt::format(
+        " ({} each)", report::duration_words(std::chrono::microseconds(static_cast<std::int64_t>(wait_ms * 1e3))));
     cause.facts.emplace_back("wait_ms", wait_ms);
   }
   cause.place = most_of(lock.places);
@@ -163,8 +166,7 @@ SlowCause LockTally::cause_of(const Lock& lock, const Counters& before, const Co
   return cause;
 }
 
-std::vector<SlowCause> LockTally::causes(const Counters& before, const Counters& after,
-                                         const ProcessDump& dump) const {
+std::vector<SlowCause> LockTally::causes(const Counters& before, const Counters& after, const ProcessDump& dump) const {
   std::vector<SlowCause> causes;
   for (const Lock& lock : locks_)
     if (is_contended(lock)) causes.push_back(cause_of(lock, before, after, dump));

@@ -13,13 +13,13 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr double kLeastTime = 0.5;                          // s
-constexpr double kLeastFaults = 20'000, kStorm = 100'000;   // a second
-constexpr double kLeastKernel = 0.3;                        // of its processor time
-constexpr double kLeastCost = 0.15;                         // processors
-constexpr double kLeastGrowth = 1e6, kLeastGrown = 4e6;     // bytes a second, bytes
-constexpr double kLeastGrowthTime = 0.8;                    // s
-constexpr double kManyMethods = 200;                        // compiled a second: a start, or code that is new
+constexpr double kLeastTime = 0.5;                         // s
+constexpr double kLeastFaults = 20'000, kStorm = 100'000;  // a second
+constexpr double kLeastKernel = 0.3;                       // of its processor time
+constexpr double kLeastCost = 0.15;                        // processors
+constexpr double kLeastGrowth = 1e6, kLeastGrown = 4e6;    // bytes a second, bytes
+constexpr double kLeastGrowthTime = 0.8;                   // s
+constexpr double kManyMethods = 200;                       // compiled a second: a start, or code that is new
 constexpr seconds kStart{5}, kWarmUp{15}, kSure{8};
 
 /// Whether faults come all the time, not in a burst.
@@ -81,8 +81,8 @@ std::optional<SlowCause> page_faults_cause(const Counters& before, const Counter
   if (!come_steadily(evidence.memory)) return std::nullopt;
   const double page = static_cast<double>(::sysconf(_SC_PAGESIZE));
   const double touched = rate * page;
-  const double kept = (static_cast<double>(after.kernel.rss.value_or(0)) -
-                       static_cast<double>(before.kernel.rss.value_or(0))) / time;
+  const double kept =
+      (static_cast<double>(after.kernel.rss.value_or(0)) - static_cast<double>(before.kernel.rss.value_or(0))) / time;
   const bool starts = evidence.uptime && *evidence.uptime < kWarmUp;
   if (starts && kept > touched * 0.5) return std::nullopt;  // it takes the memory that it is going to use
   SlowCause cause;
@@ -92,8 +92,11 @@ std::optional<SlowCause> page_faults_cause(const Counters& before, const Counter
   cause.what = fmt::format("{}/s, {} of its processor time is the kernel's, which gives it memory", count_words(rate),
                            percent_words(share));
   cause.place_of = "first used";
-  cause.facts = {{"per_second", rate}, {"kernel_share", share}, {"kernel_processors", cost},
-                 {"touched_bytes_per_second", touched}, {"kept_bytes_per_second", std::max(0.0, kept)}};
+  cause.facts = {{"per_second", rate},
+                 {"kernel_share", share},
+                 {"kernel_processors", cost},
+                 {"touched_bytes_per_second", touched},
+                 {"kept_bytes_per_second", std::max(0.0, kept)}};
   cause.more = {fmt::format("{}/s of memory are touched for the first time, and {}/s of it stay", size_words(touched),
                             size_words(std::max(0.0, kept)))};
   cause.change = "keep large buffers and use them again: memory given back must be made anew";
@@ -124,8 +127,8 @@ std::optional<SlowCause> native_growth_cause(const Counters& before, const Count
                                        : " of memory that no file backs";
   cause.what = fmt::format("{}/s{}", size_words(rate), of_heap);
   cause.place_of = "first used";
-  cause.facts = {{"bytes_per_second", rate}, {"native", 1},
-                 {"resident_bytes", static_cast<double>(*after.kernel.rss_anon)}};
+  cause.facts = {
+      {"bytes_per_second", rate}, {"native", 1}, {"resident_bytes", static_cast<double>(*after.kernel.rss_anon)}};
   if (has_heap) cause.facts.emplace_back("heap_bytes", *heap_after);
   constexpr double kHorizon = 600, kRoom = 4e9;  // s, bytes
   double room = kRoom;

@@ -11,10 +11,10 @@
 namespace mixstack::why {
 namespace {
 
-constexpr double kLeastTime = 0.2;      // s
-constexpr double kLeastLoss = 0.4;      // processors
+constexpr double kLeastTime = 0.2;  // s
+constexpr double kLeastLoss = 0.4;  // processors
 constexpr double kLeastLossShare = 0.5;
-constexpr double kSaturated = 0.85;     // of its processors: then there is none for a thread that is ready
+constexpr double kSaturated = 0.85;  // of its processors: then there is none for a thread that is ready
 constexpr std::uint64_t kLeastPeriods = 3;
 
 /// "3 x backup (1.9 of 2 processors), sh (0.1)".
@@ -105,8 +105,11 @@ std::optional<SlowCause> crowded_cause(const Counters& before, const Counters& a
   cause.share = waiting_share;
   cause.what = fmt::format("its threads wait for a processor {} of the time they could run; {}",
                            percent_words(waiting_share), others_words(evidence, others, processors));
-  cause.facts = {{"waiting_share", waiting_share}, {"waiting_threads", waiting}, {"processors", running},
-                 {"other_processors", others},     {"allowed_processors", processors}};
+  cause.facts = {{"waiting_share", waiting_share},
+                 {"waiting_threads", waiting},
+                 {"processors", running},
+                 {"other_processors", others},
+                 {"allowed_processors", processors}};
   cause.more = threads_that_wait(gains);
   cause.change = "more processors, or fewer other programs on them: each other share here is of little time";
   return cause;

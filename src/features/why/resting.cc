@@ -65,9 +65,7 @@ Restings restings_of(const ProcessDump& dump, std::span<const Verdict> verdicts)
     const bool is_of_one = v.kind == VerdictKind::blocked_finalizer || v.kind == VerdictKind::process_cycle ||
                            v.kind == VerdictKind::stopped_process;
     Resting& r = resting.emplace_back();
-    r.enough = is_of_one                             ? 1
-               : v.kind == VerdictKind::starved_pool ? workers_that_stand(threads.size())
-                                                     : kManyWaiters;
+    r.enough = is_of_one ? 1 : v.kind == VerdictKind::starved_pool ? workers_that_stand(threads.size()) : kManyWaiters;
     r.time = is_of_one ? kOfOne : kOthers;
     for (const ThreadId tid : threads) r.threads.emplace_back(tid, std::nullopt);
   }

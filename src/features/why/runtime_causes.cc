@@ -60,7 +60,8 @@ void ReasonTally::note(const std::vector<RuntimeCounters>& runtimes) {
   if (is_first) numbers_.assign(runtimes.size(), 0);
   for (std::size_t i = 0; i < runtimes.size(); i++) {
     const std::uint64_t number = runtimes[i].last ? runtimes[i].last->number : 0;
-    if (!is_first && number > numbers_[i]) counts_[static_cast<std::size_t>(runtimes[i].last->reason)] += number - numbers_[i];
+    if (!is_first && number > numbers_[i])
+      counts_[static_cast<std::size_t>(runtimes[i].last->reason)] += number - numbers_[i];
     numbers_[i] = number;
   }
 }
@@ -121,8 +122,11 @@ std::optional<SlowCause> collections_cause(const RuntimeEvidence& e) {
   const auto reason = e.reasons.most();
   const auto most = most_allocating(e.before, e.after, e.dump);
   const double full = health.full_collections.value_or(0);
-  const std::string of_time = percent(pauses || paused > used ? paused : used) + (pauses || paused > used ? " of the time" : " of a processor");
-  const std::string rates = full > 0.7 * *health.collections ? per_second(full).replace(per_second(full).size() - 2, 2, " full ones/s") : per_second(*health.collections);
+  const std::string of_time =
+      percent(pauses || paused > used ? paused : used) + (pauses || paused > used ? " of the time" : " of a processor");
+  const std::string rates = full > 0.7 * *health.collections
+                                ? per_second(full).replace(per_second(full).size() - 2, 2, " full ones/s")
+                                : per_second(*health.collections);
   if (reason == GcReason::induced) {
     cause.title = "FORCED COLLECTIONS";
     cause.what = fmt::format("{}, {}, by calls of GC.Collect and its kin", rates, of_time);
@@ -133,7 +137,8 @@ std::optional<SlowCause> collections_cause(const RuntimeEvidence& e) {
   } else if (reason == GcReason::low_memory || reason == GcReason::out_of_space) {
     cause.what = fmt::format("{}, {}, because memory is short", rates, of_time);
     if (e.after.kernel.memory_limit)
-      cause.what += fmt::format(": {:.0f} of {:.0f} MB are used", static_cast<double>(e.after.kernel.memory_used.value_or(0)) / kMega,
+      cause.what += fmt::format(": {:.0f} of {:.0f} MB are used",
+                                static_cast<double>(e.after.kernel.memory_used.value_or(0)) / kMega,
                                 static_cast<double>(*e.after.kernel.memory_limit) / kMega);
   } else {
     cause.what = fmt::format("{}, {}", of_time, rates);
@@ -150,7 +155,8 @@ std::optional<SlowCause> collections_cause(const RuntimeEvidence& e) {
     if (most->tid != 0) cause.facts.emplace_back("thread", most->tid);
   }
   if (e.reasons.all() != 0)
-    cause.facts.emplace_back("induced_share", static_cast<double>(e.reasons.of(GcReason::induced)) / static_cast<double>(e.reasons.all()));
+    cause.facts.emplace_back(
+        "induced_share", static_cast<double>(e.reasons.of(GcReason::induced)) / static_cast<double>(e.reasons.all()));
   return cause;
 }
 
@@ -188,12 +194,16 @@ std::optional<SlowCause> managed_growth(const RuntimeEvidence& e) {
   cause.ends_itself = false;
   const double size = static_cast<double>(keeps->generations[kOldest].size_after);
   // A tenth of an hour until it has grown by itself again counts like all of the time.
-  cause.share = std::clamp(grows * 360 / std::max({size, static_cast<double>(e.after.kernel.rss_anon.value_or(0)), kMega}), 0.05, 1.0);
+  cause.share = std::clamp(
+      grows * 360 / std::max({size, static_cast<double>(e.after.kernel.rss_anon.value_or(0)), kMega}), 0.05, 1.0);
   cause.what = fmt::format("{}, managed: {} of what is allocated survives", bytes_words(grows), percent(survived));
   add_words(cause.what, allocator_words(most, e.dump));
   cause.place_of = "allocated";
-  cause.facts = {{"bytes_per_second", grows}, {"survived_0", survived}, {"survived_1", *keeps->generations[1].survived},
-                 {"survived_2", *keeps->generations[kOldest].survived}, {"full_collections", static_cast<double>(full)},
+  cause.facts = {{"bytes_per_second", grows},
+                 {"survived_0", survived},
+                 {"survived_1", *keeps->generations[1].survived},
+                 {"survived_2", *keeps->generations[kOldest].survived},
+                 {"full_collections", static_cast<double>(full)},
                  {"heap_bytes", size}};
   if (most->tid != 0) cause.facts.emplace_back("thread", most->tid);
   return cause;

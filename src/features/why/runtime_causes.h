@@ -36,8 +36,8 @@ struct RuntimeEvidence {
   const Counters& before;
   const Counters& after;
   const ReasonTally& reasons;
-  const ProcessDump& dump;                        ///< of the last look
-  const Busyness* busy = nullptr;                 ///< samples of about that time; null: none
+  const ProcessDump& dump;                           ///< of the last look
+  const Busyness* busy = nullptr;                    ///< samples of about that time; null: none
   std::optional<std::chrono::nanoseconds> uptime{};  ///< of the process
   std::set<std::uint32_t> throwing{};                ///< threads that samples show where they throw; empty: none
 };
@@ -52,10 +52,10 @@ struct RuntimeEvidence {
 
 /// The thread that allocated most between two looks.
 struct Allocator {
-  ThreadId tid = 0;     ///< of the dump; 0: it is not there
-  double share = 0;     ///< of all bytes
-  double bytes = 0;     ///< of all threads, a second
-  double large = 0;     ///< of those, large objects
+  ThreadId tid = 0;  ///< of the dump; 0: it is not there
+  double share = 0;  ///< of all bytes
+  double bytes = 0;  ///< of all threads, a second
+  double large = 0;  ///< of those, large objects
 };
 [[nodiscard]] std::optional<Allocator> most_allocating(const Counters& before, const Counters& after,
                                                        const ProcessDump& dump);

@@ -100,7 +100,8 @@ TEST(RuntimeCauses, CollectionsByLargeObjects) {
   second.now().threads[0].large = 270'000'000;
   const auto cause = collections_cause(second.evidence());
   ASSERT_TRUE(cause);
-  EXPECT_EQ(cause->what, "4.0 full ones/s, 30 % of the time, because of large objects: 270 MB/s; thread 7 allocates all of it");
+  EXPECT_EQ(cause->what,
+            "4.0 full ones/s, 30 % of the time, because of large objects: 270 MB/s; thread 7 allocates all of it");
 }
 
 TEST(RuntimeCauses, PausesOnACrowdedMachineCountLess) {

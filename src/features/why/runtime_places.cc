@@ -91,9 +91,8 @@ void add_compilers(const Recording& recording, SlowCause& cause) {
 bool is_forced(const SlowCause& cause) { return cause.kind == SlowKind::collections && !cause.title.empty(); }
 
 bool is_managed_memory(const SlowCause& cause) {
-  return cause.kind == SlowKind::memory && std::any_of(cause.facts.begin(), cause.facts.end(), [](const SlowFact& f) {
-           return f.first == "survived_0";
-         });
+  return cause.kind == SlowKind::memory &&
+         std::any_of(cause.facts.begin(), cause.facts.end(), [](const SlowFact& f) { return f.first == "survived_0"; });
 }
 
 }  // namespace
@@ -131,7 +130,8 @@ void PlaceVotes::tell(SlowCause& cause) const {
   for (std::size_t i = 1; i < std::min(order.size(), kMostOthers + 1); i++) {
     const Place& other = *order[i].second;
     if (other.count * 10 < all_) break;
-    cause.more.push_back(fmt::format("{:.0f} % at {}", 100.0 * static_cast<double>(other.count) / static_cast<double>(all_),
+    cause.more.push_back(fmt::format("{:.0f} % at {}",
+                                     100.0 * static_cast<double>(other.count) / static_cast<double>(all_),
                                      words(order[i].first, other)));
   }
 }
@@ -177,7 +177,8 @@ void add_runtime_places(const ProcessDump& dump, std::vector<SlowCause>& causes)
     for (const SlowFact& f : cause.facts)
       if (f.first == "thread") of = f.second;
     for (const ThreadDump& t : dump.threads) {
-      if (!(is_forced(cause) && asks(t)) && !(is_managed_memory(cause) && of != 0 && t.tid == static_cast<ThreadId>(of)))
+      if (!(is_forced(cause) && asks(t)) &&
+          !(is_managed_memory(cause) && of != 0 && t.tid == static_cast<ThreadId>(of)))
         continue;
       cause.place = report::place_words(dump, t);
       if (!cause.place.empty()) break;

@@ -11,9 +11,9 @@
 namespace mixstack::why {
 
 struct SamplePlace {
-  std::string place{};          ///< "Shop.Scale() at Scale.cs:31"; empty: no sample has one
-  std::uint64_t samples = 0;    ///< there
-  std::uint64_t of = 0;         ///< of all that were counted
+  std::string place{};        ///< "Shop.Scale() at Scale.cs:31"; empty: no sample has one
+  std::uint64_t samples = 0;  ///< there
+  std::uint64_t of = 0;       ///< of all that were counted
 };
 
 /// The innermost function of the program's own code that most of the samples have for which `counts` answers true; if

@@ -74,8 +74,8 @@ Health SlowWatch::health(const ProcessDump& dump) const { return health_of(befor
 std::vector<SlowCause> SlowWatch::causes(const ProcessDump& dump, const LockTally& locks, const Busyness* busy,
                                          const Recording* recording) const {
   if (after_.at - before_.at < kLeastWatch) return {};
-  RuntimeEvidence evidence{.before = before_, .after = after_, .reasons = reasons_, .dump = dump, .busy = busy,
-                           .uptime = evidence_.uptime};
+  RuntimeEvidence evidence{
+      .before = before_, .after = after_, .reasons = reasons_, .dump = dump, .busy = busy, .uptime = evidence_.uptime};
   if (recording != nullptr) evidence.throwing = throwing_threads(*recording);
   std::vector<SlowCause> causes = runtime_causes(evidence);
   for (SlowCause& cause : kernel_causes(before_, after_, evidence_)) causes.push_back(std::move(cause));

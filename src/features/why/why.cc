@@ -7,8 +7,8 @@
 // where something runs or is spent; read counters again. The heap comes last of the looks for verdicts: its stop makes
 // threads run that had not run before it.
 // Bounds: four tries for each of two looks where threads do not stop in time (25, 50, 100 ms apart); 2 s between looks;
-// kMostLockLooks looks for locks and kMostCallerLooks for callers; samples for as long as is wanted. A core is looked at
-// once: nothing changes in it.
+// kMostLockLooks looks for locks and kMostCallerLooks for callers; samples for as long as is wanted. A core is looked
+// at once: nothing changes in it.
 #include "mixstack/why.h"
 
 #include <algorithm>
@@ -92,7 +92,8 @@ Result<WhyAnswer> Why::Implementation::look(const WhyOptions& wanted) const {
   answer.dump = std::move(*dump);
   answer.verdicts = why::judge(answer.dump);
   for (Verdict& v : answer.verdicts) {
-    if (!is_core() && v.kind == VerdictKind::deadlock && v.is_certain && why::has_run(answer.dump, v)) v.is_certain = false;
+    if (!is_core() && v.kind == VerdictKind::deadlock && v.is_certain && why::has_run(answer.dump, v))
+      v.is_certain = false;
     // A core does not say how long its threads have waited.
     if (is_core() && v.kind == VerdictKind::chain) v.is_certain = false;
   }

@@ -83,10 +83,9 @@ std::string_view busy_kind_words(BusyKind kind) {
 std::string busy_headline(const Busyness& busy) {
   if (!busy.is_busy()) return fmt::format("Not busy: {:.2f} processors", busy.processors());
   const BusyKind most = kinds_of(busy).front();
-  std::string text = fmt::format("BUSY: {:.1f} processors, {} {}{}", std::max(busy.processors(), 0.1),
-                                 share_words(busy.of(most), busy.samples),
-                                 most == BusyKind::jit || most == BusyKind::lock_spinning ? "" : "in ",
-                                 busy_kind_words(most));
+  std::string text = fmt::format(
+      "BUSY: {:.1f} processors, {} {}{}", std::max(busy.processors(), 0.1), share_words(busy.of(most), busy.samples),
+      most == BusyKind::jit || most == BusyKind::lock_spinning ? "" : "in ", busy_kind_words(most));
   if (most != BusyKind::native) return text;
   if (!busy.library.empty()) text += ": " + escape_for_terminal(busy.library);
   if (!busy.caller.empty()) text += ", called by " + escape_for_terminal(busy.caller);

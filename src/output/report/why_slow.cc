@@ -15,9 +15,9 @@
 namespace mixstack::report {
 namespace {
 
-constexpr std::array<std::string_view, kSlowKinds> kNames{"throttled",  "crowded", "contended", "collections",
-                                                          "memory",     "exceptions", "writes", "disk",
-                                                          "children",   "compiling", "page_faults"};
+constexpr std::array<std::string_view, kSlowKinds> kNames{"throttled", "crowded",    "contended",  "collections",
+                                                          "memory",    "exceptions", "writes",     "disk",
+                                                          "children",  "compiling",  "page_faults"};
 constexpr std::array<std::string_view, kSlowKinds> kTitles{
     "THROTTLED",   "CROWDED", "CONTENDED", "GARBAGE COLLECTIONS", "MEMORY GROWS", "EXCEPTIONS",
     "TINY WRITES", "DISK",    "CHILDREN",  "COMPILING",           "PAGE FAULTS"};
@@ -71,8 +71,8 @@ std::string cause_words(const SlowCause& cause) {
   if (!cause.is_certain) text = "LIKELY " + text;
   text += ": " + escape_for_terminal(cause.what);
   if (!cause.place.empty())
-    text += fmt::format("; {}at {}", cause.place_of.empty() ? "" : cause.place_of + " ",
-                        escape_for_terminal(cause.place));
+    text +=
+        fmt::format("; {}at {}", cause.place_of.empty() ? "" : cause.place_of + " ", escape_for_terminal(cause.place));
   return text;
 }
 
@@ -82,17 +82,20 @@ std::string health_words(const Health& health) {
   if (health.collections) {
     std::string words = rate_of(health.collections, "collection", "collections");
     if (health.pause_ms && *health.collections >= 0.05)
-      words += fmt::format(" ({} each)", duration_words(std::chrono::microseconds(std::llround(*health.pause_ms * 1e3))));
+      words +=
+          fmt::format(" ({} each)", duration_words(std::chrono::microseconds(std::llround(*health.pause_ms * 1e3))));
     parts.push_back(std::move(words));
   }
   if (health.lock_waiters == 0) {
     parts.emplace_back("no lock is waited for");
   } else {
     std::string words = counted(health.lock_waiters, "thread waits for a lock", "threads wait for locks");
-    if (health.longest_lock_wait.count() >= 50) words += fmt::format(" ({} so far)", duration_words(health.longest_lock_wait));
+    if (health.longest_lock_wait.count() >= 50)
+      words += fmt::format(" ({} so far)", duration_words(health.longest_lock_wait));
     parts.push_back(std::move(words));
   }
-  if (health.queued) parts.push_back(*health.queued == 0 ? "no queue" : counted(*health.queued, "item") + " in the queue");
+  if (health.queued)
+    parts.push_back(*health.queued == 0 ? "no queue" : counted(*health.queued, "item") + " in the queue");
   if (health.exceptions) parts.push_back(rate_of(health.exceptions, "exception", "exceptions"));
   return fmt::format("{}{}", fmt::join(parts, ", "), start_words(health));
 }
@@ -125,7 +128,8 @@ void write_causes_json(Writer& out, std::span<const SlowCause> causes) {
     for (std::size_t i = 0; i < cause.facts.size(); i++) {
       const auto& [name, value] = cause.facts[i];
       const auto is_it = [&name = name](const SlowFact& f) { return f.first == name; };
-      if (std::find_if(cause.facts.begin(), cause.facts.end(), is_it) == cause.facts.begin() + static_cast<std::ptrdiff_t>(i))
+      if (std::find_if(cause.facts.begin(), cause.facts.end(), is_it) ==
+          cause.facts.begin() + static_cast<std::ptrdiff_t>(i))
         facts.key(name) << json_number(value);
     }
     facts.close();
@@ -152,7 +156,8 @@ void write_health_json(Writer& out, const Health& health) {
   number_or_null(json, "compiling", health.compiling);
   number_or_null(json, "contentions_per_second", health.contentions);
   health.all_methods ? json.number("methods", *health.all_methods) : json.null("methods");
-  health.all_compiling ? json.number("compiling_ms", std::int64_t{health.all_compiling->count()}) : json.null("compiling_ms");
+  health.all_compiling ? json.number("compiling_ms", std::int64_t{health.all_compiling->count()})
+                       : json.null("compiling_ms");
   json.number("lock_waiters", std::uint64_t{health.lock_waiters});
   json.number("longest_lock_wait_ms", std::int64_t{health.longest_lock_wait.count()});
   health.queued ? json.number("queued", *health.queued) : json.null("queued");

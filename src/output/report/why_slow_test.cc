@@ -43,8 +43,9 @@ TEST(WhySlow, TheFirstLineIsTheDearestCause) {
   dump.runtimes.emplace_back();
   const std::vector<SlowCause> causes{collections()};
   const std::string text = text_of(dump, {.causes = causes});
-  EXPECT_TRUE(text.starts_with("GARBAGE COLLECTIONS: 70 % of the time, 36/s; allocated at Shop.Quote\\x1b(int) in "
-                               "Quotes.cs:12\n  usual change: allocate less\n  next: mixstack record -p 1\n"))
+  EXPECT_TRUE(
+      text.starts_with("GARBAGE COLLECTIONS: 70 % of the time, 36/s; allocated at Shop.Quote\\x1b(int) in "
+                       "Quotes.cs:12\n  usual change: allocate less\n  next: mixstack record -p 1\n"))
       << text;
 }
 
@@ -60,9 +61,10 @@ TEST(WhySlow, NothingIsWrongInNumbers) {
   ProcessDump dump;
   dump.runtimes.emplace_back();
   Health health = healthy();
-  EXPECT_TRUE(text_of(dump, {.health = &health, .is_whole = true})
-                  .starts_with("Nothing is wrong: 0.2 processors, 1.0 collection/s (600 us each), no lock is waited for, no "
-                               "queue, 1 exception/s.\n"));
+  EXPECT_TRUE(
+      text_of(dump, {.health = &health, .is_whole = true})
+          .starts_with("Nothing is wrong: 0.2 processors, 1.0 collection/s (600 us each), no lock is waited for, no "
+                       "queue, 1 exception/s.\n"));
   EXPECT_TRUE(text_of(dump, {.health = &health, .is_whole = false}).starts_with("Nothing is stuck as far as"));
   health.all_methods = 16'500;
   health.all_compiling = std::chrono::milliseconds(5400);
@@ -77,9 +79,8 @@ TEST(WhySlow, Json) {
   ProcessDump dump;
   const std::vector<SlowCause> causes{collections()};
   const Health health = healthy();
-  const auto json = nlohmann::json::parse(collect([&](Writer& out) {
-    write_why_json(out, dump, {}, {.causes = causes, .health = &health});
-  }));
+  const auto json = nlohmann::json::parse(
+      collect([&](Writer& out) { write_why_json(out, dump, {}, {.causes = causes, .health = &health}); }));
   EXPECT_EQ(json["causes"][0]["kind"], "collections");
   EXPECT_EQ(json["causes"][0]["facts"]["per_second"], 36.0);
   EXPECT_EQ(json["causes"][0]["next"], "mixstack record -p 1");

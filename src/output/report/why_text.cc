@@ -3,7 +3,8 @@
 // Algorithm, in the order of the answer:
 //   1. Truncated core, the process's end, last words. Then causes of slowness, and busy code; after the headline if
 //      waits are not known, or if little runs.
-//   2. Verdicts with their steps, or the sentence that nothing is stuck, with numbers; contended locks; threads that have
+//   2. Verdicts with their steps, or the sentence that nothing is stuck, with numbers; contended locks; threads that
+//   have
 //      not moved.
 //   3. Waits, grouped by `likeness` (object type, wait or chain, place), the most frequent first: a thousand workers
 //      that wait alike make one line. Idle helper threads of .NET are only counted. Then pending work (why_pending.h).

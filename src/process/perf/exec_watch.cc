@@ -8,8 +8,7 @@ namespace mixstack::perf {
 void ExecCounter::count(std::string_view path) {
   constexpr std::string_view kOthers = "others";
   auto at = programs_.find(path);
-  if (at == programs_.end())
-    at = programs_.emplace(programs_.size() < kMostPrograms ? path : kOthers, 0).first;
+  if (at == programs_.end()) at = programs_.emplace(programs_.size() < kMostPrograms ? path : kOthers, 0).first;
   at->second++;
 }
 

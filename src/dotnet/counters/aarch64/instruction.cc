@@ -13,10 +13,9 @@ namespace {
 constexpr std::uint8_t kLast = 31;  // the stack pointer or zero
 
 constexpr Condition kConditions[] = {
-    Condition::equal,    Condition::not_equal,   Condition::not_below, Condition::below,
-    Condition::negative, Condition::not_negative, Condition::overflow,  Condition::no_overflow,
-    Condition::above,   Condition::not_above,   Condition::not_less,  Condition::less,
-    Condition::greater,  Condition::not_greater};
+    Condition::equal,        Condition::not_equal, Condition::not_below,   Condition::below,      Condition::negative,
+    Condition::not_negative, Condition::overflow,  Condition::no_overflow, Condition::above,      Condition::not_above,
+    Condition::not_less,     Condition::less,      Condition::greater,     Condition::not_greater};
 
 Operand constant(std::uint64_t value) {
   Operand o;
@@ -191,7 +190,8 @@ class Decoder {
     const bool is_vector = bit(26);
     if (is(0x3a000000, 0x28000000)) return pair(is_vector);
     const auto size = static_cast<std::uint8_t>(1u << field(30, 2));
-    if (is(0x3b000000, 0x39000000)) return access(size, is_vector, memory(rn(), std::int64_t{field(10, 12)} * scale(size)));
+    if (is(0x3b000000, 0x39000000))
+      return access(size, is_vector, memory(rn(), std::int64_t{field(10, 12)} * scale(size)));
     if (is(0x3b200000, 0x38000000) && field(10, 2) != 2) {
       const std::int64_t offset = signed_field(12, 9);
       if (field(10, 2) == 0) return access(size, is_vector, memory(rn(), offset));

@@ -1,8 +1,8 @@
 // Input: bytes of code and their address. Output: one Instruction.
-// Algorithm: prefixes, opcode, ModRM with its address, constant, as in the manual (Intel SDM, volume 2, appendix A). The
-// forms that compilers emit in short functions have an action; vector instructions are decoded for their length, and
-// forget the general register that they write. Everything else is `not_known`, so that a trace ends there.
-// Bounds: an instruction has at most 15 bytes; each read is checked against the bytes that are there.
+// Algorithm: prefixes, opcode, ModRM with its address, constant, as in the manual (Intel SDM, volume 2, appendix A).
+// The forms that compilers emit in short functions have an action; vector instructions are decoded for their length,
+// and forget the general register that they write. Everything else is `not_known`, so that a trace ends there. Bounds:
+// an instruction has at most 15 bytes; each read is checked against the bytes that are there.
 #include "dotnet/counters/x86_64/instruction.h"
 
 #include "base/system/byte_cursor.h"
@@ -29,7 +29,8 @@ Operand reg(std::uint8_t number) {
 
 class Decoder {
  public:
-  Decoder(std::span<const std::byte> code, Address at) : code_(code.first(std::min(code.size(), kMostBytes))), at_(at) {}
+  Decoder(std::span<const std::byte> code, Address at)
+      : code_(code.first(std::min(code.size(), kMostBytes))), at_(at) {}
 
   Instruction decode() {
     if (read_prefixes()) read_opcode();
@@ -186,7 +187,8 @@ class Decoder {
       case 0x69:
       case 0x6b:
         read_modrm();
-        return set(Action::multiply, reg_, rm_, constant(take_signed(op == 0x6b ? 1 : std::min<unsigned>(out_.size, 4))));
+        return set(Action::multiply, reg_, rm_,
+                   constant(take_signed(op == 0x6b ? 1 : std::min<unsigned>(out_.size, 4))));
       case 0x80:
       case 0x81:
       case 0x83:
@@ -297,14 +299,15 @@ class Decoder {
 
   /// Moves and arithmetic of SSE and SSE2: a store makes its bytes not known, some write a general register.
   void read_vector(unsigned op) {
-    const bool is_move = (op >= 0x10 && op < 0x18) || op == 0x28 || op == 0x29 || op == 0x2a || op == 0x2c || op == 0x2d;
+    const bool is_move =
+        (op >= 0x10 && op < 0x18) || op == 0x28 || op == 0x29 || op == 0x2a || op == 0x2c || op == 0x2d;
     const bool is_arithmetic = (op >= 0x51 && op < 0x70) || op == 0x6e || op == 0x6f || op == 0xd4 || op == 0xd6 ||
                                op == 0xef || op == 0xfb || op == 0xfe || op == 0x7e || op == 0x7f || op == 0x5c;
     if (!is_move && !is_arithmetic) return;
     read_modrm();
     const bool is_memory = rm_.kind == Operand::Kind::memory;
-    const bool is_store = op == 0x11 || op == 0x13 || op == 0x17 || op == 0x29 || op == 0x7f || op == 0xd6 ||
-                          (op == 0x7e && !repeats_);
+    const bool is_store =
+        op == 0x11 || op == 0x13 || op == 0x17 || op == 0x29 || op == 0x7f || op == 0xd6 || (op == 0x7e && !repeats_);
     if (op == 0x2c || op == 0x2d) return set(Action::forget, reg_, {});
     if (!is_store || (!is_memory && op != 0x7e)) return set(Action::nothing, {}, {});
     out_.size = 16;
