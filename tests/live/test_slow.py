@@ -72,10 +72,18 @@ class SlowCase(why_case.WhyCase):
 
     def assert_first(self, looked, kind, *places):
         causes = self.own(looked)
+        if [cause["kind"] for cause in causes][:1] != [kind]:
+            self.need_processors(looked)
         self.assertTrue(causes, f"{kind} expected: {looked}")
         self.assertEqual(causes[0]["kind"], kind, looked)
         self.assert_place(causes[0], places, looked)
         return causes[0]
+
+    def need_processors(self, looked):
+        """Where a program runs for a tenth of the time in which it could, its fault does not show, and `crowded` is all there is."""
+        if looked.waited > 0.6:
+            self.assertIn("crowded", looked.kinds, looked)
+            self.skipTest(f"other processes have the processors: {looked}")
 
     def assert_place(self, cause, places, looked):
         if places:
@@ -93,7 +101,8 @@ class SlowCase(why_case.WhyCase):
             if only:
                 self.assertEqual([c["kind"] for c in self.own(looked)], [kind], looked)
             self.assertTrue(cause["next"] or cause["change"], cause)
-            self.assert_first_line(program, kind)
+            if looked.waited < 0.6:
+                self.assert_first_line(program, kind)
             return cause
 
     def assert_first_line(self, program, kind):
@@ -294,6 +303,7 @@ class Runtime(SlowCase):
     def test_two_faults(self):
         with Slow("exceptions_and_collections") as program:
             looked = Looked(self, program)
+            self.need_processors(looked)
             self.assertEqual({cause["kind"] for cause in self.own(looked)}, {"exceptions", "collections"}, looked)
             for cause in looked.causes:
                 self.assert_place(cause, {"exceptions": ["Depot.Weights.Parse("], "collections": ["Depot.Quotes.Ask("]}.get(cause["kind"], ()), looked)
@@ -316,6 +326,8 @@ class Machine(SlowCase):
             tasks_file.write_text(str(program.pid))
             time.sleep(0.5)
             looked = Looked(self, program)
+            if looked.kinds[:1] != ["throttled"]:
+                self.need_processors(looked)
             self.assertEqual(looked.kinds[:1], ["throttled"], looked)
 
 
