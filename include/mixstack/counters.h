@@ -1,5 +1,5 @@
-// Counters of the runtime and the kernel for one process, as data. All of them are read while the process runs: nothing is
-// stopped, and nothing is lost between two looks.
+// Counters of the runtime and the kernel for one process, as data. All of them are read while the process runs: nothing
+// is stopped, and nothing is lost between two looks.
 #pragma once
 
 #include <chrono>
@@ -37,8 +37,8 @@ struct GcLast {
 
 /// Bytes of objects that a thread has made since it began.
 struct AllocatedBytes {
-  std::uint32_t os_id = 0;      ///< in the target's pid namespace
-  std::uint64_t thread = 0;     ///< address of the runtime's Thread
+  std::uint32_t os_id = 0;   ///< in the target's pid namespace
+  std::uint64_t thread = 0;  ///< address of the runtime's Thread
   std::uint64_t small = 0, large = 0;
 };
 
@@ -50,7 +50,7 @@ struct RuntimeCounters {
   std::optional<std::uint64_t> contentions;           ///< waits for monitors and Locks that had to sleep
   std::optional<std::chrono::microseconds> pauses;    ///< sum of all pauses for collections
   std::optional<GcLast> last;                         ///< nothing before the first collection, too
-  std::optional<std::uint64_t> committed;             ///< bytes the collector has from the system, when it last collected
+  std::optional<std::uint64_t> committed;  ///< bytes the collector has from the system, when it last collected
   bool is_server = false;
   std::vector<GcGeneration> generations;  ///< 0, 1, 2, large, pinned; empty: not known
   std::vector<AllocatedBytes> threads;    ///< of living threads; empty: not known
@@ -70,8 +70,8 @@ struct ThreadCounters {
 struct KernelCounters {
   std::vector<ThreadCounters> threads;  ///< at most 4096
   std::optional<std::uint64_t> minor_faults, major_faults;
-  std::optional<std::chrono::nanoseconds> user, system;    ///< to ticks of 10 ms
-  std::optional<std::chrono::nanoseconds> children;        ///< processor time of children that were waited for
+  std::optional<std::chrono::nanoseconds> user, system;  ///< to ticks of 10 ms
+  std::optional<std::chrono::nanoseconds> children;      ///< processor time of children that were waited for
   std::optional<std::uint64_t> children_faults;
   std::optional<std::uint64_t> reads, read_bytes, writes, written_bytes;  ///< of the whole process
   std::optional<std::uint64_t> rss, rss_anon, swap;                       ///< bytes

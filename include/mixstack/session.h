@@ -102,8 +102,8 @@ class Session {
   [[nodiscard]] virtual StepperChain& steppers() = 0;
   /// Adds a provider, asked before the engine's own.
   virtual void add_name_provider(std::shared_ptr<NameProvider> provider) = 0;
-  /// The runtimes' own counters as they are now, one for each of `ProcessDump::runtimes`. Nothing is stopped: numbers of
-  /// one runtime may be of moments some microseconds apart. The first call finds the places, later ones take
+  /// The runtimes' own counters as they are now, one for each of `ProcessDump::runtimes`. Nothing is stopped: numbers
+  /// of one runtime may be of moments some microseconds apart. The first call finds the places, later ones take
   /// microseconds. Errors: `unsupported`, those of reading mappings.
   [[nodiscard]] virtual Result<std::vector<RuntimeCounters>> counters() { return fail(ErrorCode::unsupported); }
   /// Reads the list of modules and runtimes again, after the target has loaded or unloaded some. Walkers made before
