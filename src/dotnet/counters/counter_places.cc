@@ -152,8 +152,8 @@ class Finder {
     const Address ephemeral = last_info(kEphemeral), full = last_info(kFullBlocking);
     if (ephemeral == 0 || full != ephemeral + LastInfo::kSize) return;
     out_.last_infos = {ephemeral, full, 0, 0};
-    // Of the two for background collections the function tells the one that was written last; the other one is known
-    // where both lie right behind these.
+    // There are two for background collections: the function tells the one that was written last; the other one is
+    // known where both lie right behind these.
     const Address background = last_info(kBackground), first = full + LastInfo::kSize, end = full + 3 * LastInfo::kSize;
     std::size_t next = 2;
     if (background != 0) out_.last_infos[next++] = background;

@@ -1,5 +1,5 @@
 // Input: places of a runtime's counters. Output: RuntimeCounters.
-// Algorithm: one read for each structure. What the collector writes may change between two reads, so numbers that
+// Algorithm: one read for each structure. The collector may write between two reads, so numbers that
 // belong together are compared: the last collection of generation 0 is the last one of all, higher generations are
 // collected less often, no more survives than there was. Where they disagree, they are read once more, and then left
 // out. Threads are read one object at a time along the runtime's list, which may change meanwhile: then it ends early,
@@ -163,7 +163,7 @@ std::vector<GcGeneration> CounterReader::generations(std::uint64_t number) const
   return out;
 }
 
-/// What the newest collection found, of whatever kind.
+/// As the newest collection found it, of whatever kind.
 std::optional<std::uint64_t> CounterReader::committed(std::uint64_t number) const {
   std::optional<std::uint64_t> found;
   std::uint64_t newest = 0;

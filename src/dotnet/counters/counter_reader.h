@@ -20,7 +20,7 @@ class CounterReader {
                 Address lock_contentions)
       : memory_(memory), places_(places), collector_(std::move(collector)), lock_contentions_(lock_contentions) {}
 
-  /// Some microseconds, and one or two for each thread. What cannot be read, or cannot be right, is left out.
+  /// Some microseconds, and one or two for each thread. Leaves out numbers that cannot be read, or cannot be right.
   [[nodiscard]] RuntimeCounters read() const;
 
  private:

@@ -44,7 +44,7 @@ enum class Action : std::uint8_t {
   give_back   ///< return
 };
 
-/// Of the flags of a comparison, in the order of x86.
+/// Reads the flags of a comparison, in the order of x86.
 enum class Condition : std::uint8_t {
   overflow,
   no_overflow,

@@ -21,7 +21,7 @@ struct Part {
   std::vector<std::byte> bytes;  ///< empty: not read
 };
 
-/// What of a segment can be read; pages that cannot are left out from there on.
+/// The readable part of a segment, from its begin on.
 std::vector<std::byte> read(const MemoryReader& memory, AddressRange range, std::size_t& left) {
   constexpr std::size_t kAtOnce = 1u << 20;
   std::vector<std::byte> bytes;

@@ -1,7 +1,7 @@
 // Input: a function's address, its arguments, the target's memory. Output: its result and where that came from.
 // Algorithm: one instruction after the other, as the CPU would do it, on registers and a stack of our own. A value has
 // its origin: a load gives the address that was read, moves keep it, a multiplication by a constant keeps it with a
-// factor, everything else loses it. What cannot be known (memory that cannot be read, vectors) is not known, and
+// factor, everything else loses it. Memory that cannot be read and vectors are not known, and that
 // spreads. So an answer does not hang on the instructions that a compiler chose.
 // Bounds: kMostSteps instructions, kMostDepth calls, kMostCalls of each list; the stack has a fixed size.
 #include "dotnet/counters/trace.h"

@@ -261,7 +261,7 @@ tl::expected<Dumped, ExitCode> dump_target(const DumpArguments& arguments, const
 
 namespace {
 
-/// What the dump's runtimes have counted; also the bytes of threads whose runtime does not describe them (.NET 10).
+/// Counters of the dump's runtimes; also the bytes of threads whose runtime does not describe them (.NET 10).
 std::vector<RuntimeCounters> read_counters(Dumped& dumped) {
   auto counters = dumped.session->counters();
   if (!counters || counters->size() != dumped.dump.runtimes.size()) return {};
