@@ -95,7 +95,9 @@ class Busy(LiveCase):
         with busy_with("user", 1) as debuggee:
             status, out, error, _ = mixstack_dump.run("why", debuggee.pid)
             self.assertEqual((status, error), (0, ""))
-            self.assertRegex(out, r"^BUSY: [\d.]+ processors?, \d+ % in methods of the program\n")
+            # A machine that does other work is said before.
+            self.assertRegex(out.partition("\n\n")[2] if out.startswith("CROWDED") else out,
+                             r"^BUSY: [\d.]+ processors?, \d+ % in methods of the program\n")
             self.assertIn("Busy.Program.Step(ulong)", out)
             self.assertIn("Nothing is stuck", out)
 

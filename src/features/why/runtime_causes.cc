@@ -211,7 +211,7 @@ std::optional<SlowCause> managed_growth(const RuntimeEvidence& e) {
 
 namespace {
 
-/// Exceptions that threads threw last, the most frequent first: "System.FormatException".
+/// Types of the exceptions that threads threw last, the most frequent first.
 std::vector<std::string> last_thrown(const ProcessDump& dump, const std::set<std::uint32_t>& throwing) {
   std::map<std::string, int> types;
   for (const ThreadDump& t : dump.threads)
