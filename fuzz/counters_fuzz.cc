@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr Address kBase = 0x10000;
   memory::BufferMemory memory;
   memory.add(kBase, bytes);
-  for (const std::uint64_t second : {0, 1}) {
+  for (const std::uint64_t second : {std::uint64_t{0}, std::uint64_t{1}}) {
     const auto trace = follow(arch, memory, kBase, {data[0] & 2u ? kObject : kBase, second, 0});
     if (trace && (trace->calls.size() > kMostCalls || trace->read_of_thread.size() > kMostCalls)) std::abort();
   }
