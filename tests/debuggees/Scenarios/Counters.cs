@@ -59,7 +59,11 @@ internal static class Counters
     private static void Contend()
     {
         object monitor = new();
+#if NET9_0_OR_GREATER
         Lock gate = new();
+#else
+        object gate = new();
+#endif
         Thread other = new(() =>
         {
             lock (monitor)
