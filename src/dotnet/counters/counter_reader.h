@@ -18,7 +18,7 @@ class CounterReader {
   /// `lock_contentions` is the address of a static of the class library, 64 bits; 0: not known.
   CounterReader(RuntimeMemory memory, const CounterPlaces& places, std::optional<Collector> collector,
                 Address lock_contentions)
-      : memory_(memory), places_(places), collector_(std::move(collector)), lock_contentions_(lock_contentions) {}
+      : memory_(memory), places_(places), collector_(collector), lock_contentions_(lock_contentions) {}
 
   /// Some microseconds, and one or two for each thread. Numbers that cannot be read, or cannot be right, are left out.
   [[nodiscard]] RuntimeCounters read() const;

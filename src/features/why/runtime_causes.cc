@@ -218,6 +218,7 @@ std::vector<std::string> last_thrown(const ProcessDump& dump, const std::set<std
     if (t.managed && !t.managed->last_exception.empty() && (throwing.empty() || throwing.contains(t.tid)))
       types[t.managed->last_exception]++;
   std::vector<std::string> list;
+  list.reserve(types.size());
   for (const auto& [type, count] : types) list.push_back(type);
   std::stable_sort(list.begin(), list.end(), [&](const auto& a, const auto& b) { return types[a] > types[b]; });
   return list;
