@@ -22,7 +22,6 @@
 #include <span>
 #include <string_view>
 #include <system_error>
-#include <unordered_map>
 
 #include "frontends/cli/fd_output.h"
 #include "frontends/cli/heap_question.h"
@@ -261,17 +260,10 @@ tl::expected<Dumped, ExitCode> dump_target(const DumpArguments& arguments, const
 
 namespace {
 
-/// Counters of the dump's runtimes; also the bytes of threads whose runtime does not describe them (.NET 10).
-std::vector<RuntimeCounters> read_counters(Dumped& dumped) {
+/// Counters of the dump's runtimes; none where they cannot be told apart.
+std::vector<RuntimeCounters> read_counters(const Dumped& dumped) {
   auto counters = dumped.session->counters();
   if (!counters || counters->size() != dumped.dump.runtimes.size()) return {};
-  std::unordered_map<std::uint64_t, std::uint64_t> bytes;
-  for (const RuntimeCounters& runtime : *counters)
-    for (const AllocatedBytes& thread : runtime.threads) bytes.emplace(thread.os_id, thread.small + thread.large);
-  for (ThreadDump& thread : dumped.dump.threads)
-    if (const auto of = bytes.find(thread.ns_tid);
-        of != bytes.end() && thread.managed && !thread.managed->allocated_bytes)
-      thread.managed->allocated_bytes = of->second;
   return std::move(*counters);
 }
 
