@@ -184,7 +184,7 @@ TEST(UsersSteppers, OneThatThrowsOrLoopsEndsNothing) {
     const Frame* jitted = frame_in(*thread, process.range());
     ASSERT_NE(jitted, nullptr);
     const bool is_last = jitted == &thread->trace.frames.back();
-    // Whoever else goes on from there has only evidence for it, and says so.
+    // Another stepper that goes on from there has only evidence for it, and says so.
     EXPECT_TRUE(is_last ? thread->trace.stop != StopReason::end_of_stack : jitted[1].trust != Trust::certain);
     EXPECT_TRUE(is_last || jitted[1].found_by != StepperId::user);
   }
