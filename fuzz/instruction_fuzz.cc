@@ -168,6 +168,11 @@ namespace x86 {
     case X86_INS_JMP:
       return Effect::jump;
     case X86_INS_RET:
+    case X86_INS_RETF:
+    case X86_INS_RETFQ:
+    case X86_INS_IRET:
+    case X86_INS_IRETD:
+    case X86_INS_IRETQ:
       return Effect::end;
     case X86_INS_INT3:
     case X86_INS_HLT:
