@@ -221,6 +221,22 @@ typedef struct mixstack_function {
   int32_t is_user;      /* not 0: of the program itself, not of .NET or the system */
 } mixstack_function;
 
+typedef struct mixstack_pack_options {
+  size_t size;
+  int32_t full;              /* not 0: all private memory, for debuggers that look at objects */
+  int32_t with_environment;  /* not 0: left out otherwise */
+  int32_t with_command_line; /* not 0: left out otherwise */
+  int32_t read_back;         /* not 0: `fd` is an empty file that can be read: the pack is dumped and compared */
+} mixstack_pack_options;
+
+typedef struct mixstack_pack_summary {
+  size_t size;
+  uint64_t written; /* bytes */
+  uint64_t threads;
+  uint64_t pause_ns;          /* for which the process stood still */
+  uint64_t different_threads; /* with `read_back`: threads whose stacks the pack tells otherwise than the dump */
+} mixstack_pack_summary;
+
 /* major << 16 | minor << 8 | patch */
 MIXSTACK_API uint32_t mixstack_version(void);
 
@@ -273,6 +289,12 @@ MIXSTACK_API int mixstack_get_function(mixstack_recording* recording, size_t fun
 /* The recording as a file of a format ("folded", "speedscope", "pprof", "firefox", "chrome", "html", "svg", "text",
  * "raw"), which may hold any bytes; NULL: no such format. `size` may be NULL. Not by several threads at once. */
 MIXSTACK_API const char* mixstack_recording_file(mixstack_recording* recording, const char* format, size_t* size);
+
+/* Writes one file to `fd` from which a dump can be made again, anywhere (mixstack_open_core), with the pause of a dump.
+ * `options` and `out` may be NULL. 0, or -1 with `error`: that of opening or dumping the process; MIXSTACK_IO_ERROR
+ * with value 1: it could not be written. */
+MIXSTACK_API int mixstack_pack(uint32_t pid, int fd, const mixstack_pack_options* options, mixstack_pack_summary* out,
+                               mixstack_error* error);
 
 /* Both write at most `capacity` bytes with the 0 at the end, and answer the length of the whole text without it. */
 /* One frame as a line of a report, never empty: "Queue.Take(int)  (orders)", "libc.so.6+0x91f16". */

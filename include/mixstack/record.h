@@ -41,16 +41,16 @@ struct RecordOptions {
   /// Called at each step, in the thread that records. False ends the recording: before its first sample with
   /// `ErrorCode::cancelled`, later with what was recorded until then. Null: none.
   std::function<bool(const RecordProgress& now)> progress{};
-  /// Called about once in `piece_interval` and at the end with the samples since the last call, each once: for a view of
-  /// what runs now. Null: none.
+  /// Called about once in `piece_interval` and at the end with the samples since the last call, each once: for a view
+  /// of what runs now. Null: none.
   std::function<void(Recording piece)> pieces{};
   std::chrono::milliseconds piece_interval{1000};
 };
 
 /// Records the process of a session until the time is over, `progress` ends it or the process ends (a note in
 /// `RecordingFacts::notes` says so); what was recorded until then is the result. Nobody else may use the session
-/// meanwhile. Several files are held open for each thread; with too few (RLIMIT_NOFILE) threads are stopped more often, and
-/// a note says so. Losses are in `RecordingFacts::account`; sources that were not allowed are in the notes. Errors:
+/// meanwhile. Several files are held open for each thread; with too few (RLIMIT_NOFILE) threads are stopped more often,
+/// and a note says so. Losses are in `RecordingFacts::account`; sources that were not allowed are in the notes. Errors:
 /// permission_denied (nothing is allowed, or only stops are, and `may_stop` is false), invalid_argument (a core, or no
 /// end: `duration` 0 without `progress`), cancelled, those of reading the process.
 [[nodiscard]] Result<Recording> record_stacks(Session& session, const RecordOptions& options);

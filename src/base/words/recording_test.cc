@@ -109,7 +109,7 @@ TEST(Recording, FunctionsByTheirOwnTime) {
   const auto running = function_times(recording, false), all = function_times(recording, true);
   ASSERT_FALSE(all.empty());
   for (std::size_t i = 1; i < all.size(); i++) EXPECT_GE(all[i - 1].self_ns, all[i].self_ns);
-  // Of both clocks the one of processor time is shown, unless waiting is to be: 7 samples of 1 ms.
+  // Processor time is shown where both clocks have samples, unless waiting is to be: 7 samples of 1 ms.
   EXPECT_EQ(time_of(running, "App.Work()"), Times(7'000'000u, 7'000'000u));
   EXPECT_EQ(time_of(running, "futex;wait").second, 0u);
   EXPECT_EQ(time_of(all, "futex;wait"), Times(500'000'000u, 500'000'000u));

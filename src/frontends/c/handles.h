@@ -1,5 +1,4 @@
-// What the sources of the C interface share: the objects behind its opaque pointers, and how structures of callers are
-// read and written.
+// The objects behind the opaque pointers of the C interface, and how structures of callers are read and written.
 #pragma once
 
 #include <mixstack.h>

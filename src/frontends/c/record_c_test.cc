@@ -1,4 +1,5 @@
 // Recordings by the C interface: samples, their functions and files, progress, pieces and cancellation.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <mixstack.h>
 #include <sys/prctl.h>
@@ -45,13 +46,14 @@ class Spinner {
     }
     pid_ = -1;
   }
+  [[nodiscard]] uint32_t pid() const { return static_cast<uint32_t>(pid_); }
   mixstack_session* session = nullptr;
 
  private:
   pid_t pid_;
 };
 
-/// What the caller's functions were called with.
+/// Calls of the caller's functions.
 struct Calls {
   std::vector<int32_t> steps{};
   uint64_t samples = 0;  ///< of the last progress
@@ -211,6 +213,48 @@ TEST(CRecordings, WhyReportsItsStepsAndIsCancelled) {
   steps.goes_on = false;
   EXPECT_EQ(mixstack_why(spinner.session, &options, &error), nullptr);
   EXPECT_EQ(error.code, MIXSTACK_CANCELLED);
+}
+
+TEST(CPacks, APackIsReadAsACore) {
+  const Spinner spinner;
+  const std::string path = ::testing::TempDir() + "/mixstack_c_pack_" + std::to_string(::getpid());
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  ASSERT_GE(fd, 0);
+  auto options = sized<mixstack_pack_options>();
+  options.read_back = 1;
+  auto summary = sized<mixstack_pack_summary>();
+  auto error = sized<mixstack_error>();
+  EXPECT_EQ(mixstack_pack(spinner.pid(), fd, &options, &summary, &error), 0) << error.code;
+  EXPECT_EQ(summary.threads, 1u);
+  EXPECT_EQ(summary.different_threads, 0u);
+  EXPECT_GT(summary.pause_ns, 0u);
+  EXPECT_EQ(static_cast<uint64_t>(::lseek(fd, 0, SEEK_END)), summary.written);
+  ::close(fd);
+  mixstack_session* session = mixstack_open_core(path.c_str(), nullptr, &error);
+  ASSERT_NE(session, nullptr) << error.code;
+  mixstack_dump* dump = mixstack_take_dump(session, nullptr, &error);
+  ASSERT_NE(dump, nullptr) << error.code;
+  auto thread = sized<mixstack_thread>();
+  ASSERT_EQ(mixstack_get_thread(dump, 0, &thread), 0);
+  EXPECT_EQ(thread.tid, spinner.pid());
+  EXPECT_EQ(thread.is_complete, 1);
+  mixstack_free_dump(dump);
+  mixstack_close(session);
+  ::unlink(path.c_str());
+}
+
+TEST(CPacks, FailuresAreNamed) {
+  auto error = sized<mixstack_error>();
+  EXPECT_EQ(mixstack_pack(0x7fffffff, 1, nullptr, nullptr, &error), -1);
+  EXPECT_EQ(error.code, MIXSTACK_NO_SUCH_PROCESS);
+  const Spinner spinner;
+  EXPECT_EQ(mixstack_pack(spinner.pid(), -1, nullptr, nullptr, &error), -1);
+  EXPECT_EQ(error.code, MIXSTACK_IO_ERROR);
+  EXPECT_EQ(error.value, 1u);
+  auto options = sized<mixstack_pack_options>();
+  options.size = 1;
+  EXPECT_EQ(mixstack_pack(spinner.pid(), 1, &options, nullptr, &error), -1);
+  EXPECT_EQ(error.code, MIXSTACK_INVALID_ARGUMENT);
 }
 
 }  // namespace
