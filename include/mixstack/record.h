@@ -51,8 +51,8 @@ struct RecordOptions {
 /// `RecordingFacts::notes` says so); what was recorded until then is the result. Nobody else may use the session
 /// meanwhile. Several files are held open for each thread; with too few (RLIMIT_NOFILE) threads are stopped more often,
 /// and a note says so. Losses are in `RecordingFacts::account`; sources that were not allowed are in the notes. Errors:
-/// permission_denied (nothing is allowed, or only stops are, and `may_stop` is false), invalid_argument (a core, or no
-/// end: `duration` 0 without `progress`), cancelled, those of reading the process.
+/// permission_denied (nothing is allowed, or only stops are, and `may_stop` is false), invalid_argument (no end:
+/// `duration` 0 without `progress`), unsupported (a core, our own process), cancelled, those of reading the process.
 [[nodiscard]] Result<Recording> record_stacks(Session& session, const RecordOptions& options);
 
 }  // namespace mixstack

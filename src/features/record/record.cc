@@ -1,5 +1,7 @@
 #include "mixstack/record.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "features/record/recordings.h"
@@ -53,8 +55,10 @@ class Pieces {
 }  // namespace
 
 Result<Recording> record_stacks(Session& session, const RecordOptions& options) {
-  const bool never_ends = options.duration.count() <= 0 && !options.progress;
-  if (never_ends || !session.target().info().core_path.empty()) return fail(ErrorCode::invalid_argument);
+  if (options.duration.count() <= 0 && !options.progress) return fail(ErrorCode::invalid_argument);
+  const TargetInfo& target = session.target().info();
+  if (!target.core_path.empty() || target.pid == static_cast<std::uint32_t>(::getpid()))
+    return fail(ErrorCode::unsupported);
   Recordings recordings(recordings_options(options));
   if (!may_go_on(recordings, options, RecordStep::open)) return fail(ErrorCode::cancelled);
   const std::shared_ptr<Session> borrowed(std::shared_ptr<Session>(), &session);

@@ -182,6 +182,12 @@ TEST(CRecordings, WrongCallsAreAnswered) {
   options.size = 3;
   EXPECT_EQ(mixstack_record(spinner.session, &options, &error), nullptr);
   EXPECT_EQ(error.code, MIXSTACK_INVALID_ARGUMENT);
+  options.size = sizeof options;
+  mixstack_session* own = mixstack_open_self(nullptr, &error);
+  ASSERT_NE(own, nullptr);
+  EXPECT_EQ(mixstack_record(own, &options, &error), nullptr);
+  EXPECT_EQ(error.code, MIXSTACK_UNSUPPORTED);
+  mixstack_close(own);
   auto function = sized<mixstack_function>();
   EXPECT_EQ(mixstack_recording_samples(nullptr), 0u);
   EXPECT_EQ(mixstack_function_count(nullptr), 0u);
