@@ -151,7 +151,7 @@ PackedRule Walk::look_up_again(Address key, PackedRule found) {
   return validate(found.module(), code_address(key)) ? found : make_rule(key);
 }
 
-/// Of a row or a rule of the function.
+/// `rule`: a row or a rule of the function.
 template <class Rule>
 void Walk::correct_known_error(Rule& rule, const unwind::Fde& fde) {
   if (!unwind::may_have_known_error(host::arch(), rule, fde.pc_end - fde.pc_begin)) return;

@@ -32,7 +32,7 @@ inline constexpr std::size_t kKnownErrorBytes = 11;
 void correct_known_error(Arch arch, CompactRule& row, std::span<const std::byte> function_start);
 void correct_known_error(Arch arch, UnwindRule& rule, std::span<const std::byte> function_start);
 
-/// What is known of one CPU. The members are defined for those that are walked.
+/// The errors that are known of one CPU. The members are defined for those that are walked.
 template <Arch>
 struct KnownCfiErrors {
   [[nodiscard]] static bool may_be(const CompactRule& row);

@@ -15,7 +15,7 @@ constexpr std::uint32_t kBtiC = 0xd503245f, kNop = 0xd503201f;
 /// stp x8, x9, [sp, #-...]!
 constexpr bool pushes_x8_x9(std::uint32_t i) { return (i & 0xffe07fff) == 0xa9a027e8; }
 
-/// What lies above the CFA is the caller's: nothing else is saved there.
+/// Everything above the CFA is the caller's: nothing else is saved there.
 [[nodiscard]] bool is_above_cfa(const RegisterRule& r) {
   return r.reg == aarch64_reg::lr && r.kind == RegisterRuleKind::at_cfa_offset && r.value == kReturnAddressAt;
 }
@@ -61,8 +61,7 @@ void Known::correct(UnwindRule& rule) {
   rule.cfa_offset += kPushed;
   for (auto& r : std::span(rule.rules).first(rule.count))
     if (r.kind == RegisterRuleKind::at_cfa_offset) r.value -= kPushed;
-  // What the function has taken back before it jumps lies below sp, where a handler may have written. It is in its
-  // registers again.
+  // Registers that the function has restored before it jumps are saved below sp, where a handler may have written.
   auto* const end = rule.rules.begin() + rule.count;
   const auto is_taken_back = [&](const RegisterRule& r) {
     return r.kind == RegisterRuleKind::at_cfa_offset && rule.cfa_offset + r.value < 0;
