@@ -45,11 +45,12 @@ class SlowWatch {
 
  private:
   [[nodiscard]] Counters read() const;
+  void look_for_types();
 
   std::shared_ptr<record::SharedSession> session_;
   std::uint32_t pid_;
   KernelWatch kernel_;
-  ReasonTally reasons_;
+  RuntimeTally reasons_;
   Counters before_, after_;
   KernelEvidence evidence_;
 };
