@@ -67,6 +67,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] std::vector<SymbolInfo> may_contain(CodeAddress pc) override {
     return inlined_ ? inlined_->may_contain(pc) : std::vector<SymbolInfo>{};
   }
+  [[nodiscard]] std::vector<objects::WaitFrame> frames_with_inlined_call(const objects::WaitingThread& at);
   [[nodiscard]] std::string why_no_waits() override;
   [[nodiscard]] std::vector<AddressRange> places_of_waits() override;
   [[nodiscard]] ThreadWait wait_of(const objects::WaitingThread& at) override;

@@ -7,6 +7,7 @@
 // the candidates of one thread, 64 fields of each type, 8 types that it derives from.
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 #include "dotnet/bcl/locks.h"
 #include "dotnet/bcl/threads.h"
@@ -130,6 +131,32 @@ bool ThreadWaits::refers_to(const Candidate& c, Address object) {
     refers = refers || objects_.read<std::uint64_t>(at).value_or(0) == object;
   });
   return refers;
+}
+
+/// Code into which a wait was compiled keeps the system's handle alone, not the program's object: that is a field of an
+/// object on the stack, or is not known. Two such objects for one handle: it is not known either.
+ThreadWait ThreadWaits::handle_behind(const WaitingThread& at, const Handles& handles, const Candidates& found) {
+  std::unordered_set<Address> behind;
+  for (const Candidate& c : found)
+    for_each_field(c.type, [&](const LoadedTypes::NamedField& field) {
+      if (field.place.element != ElementType::class_) return;
+      const Address place = c.address + objects_.memory().pointer_size() + field.place.offset;
+      const Address handle = objects_.read<std::uint64_t>(place).value_or(0);
+      if (handle != 0 && objects_.is_a(handle, bcl::WaitHandle::kType) && is_waited(handles, handle))
+        behind.insert(handle);
+    });
+  ThreadWait wait;
+  if (behind.size() == 1) {
+    wait.kind = WaitKind::wait_handle;
+    wait.proof = handles.recorded ? Proof::recorded : Proof::proved;
+    wait.object = object(*behind.begin());
+    if (objects_.is_a(*behind.begin(), bcl::kMutex)) describe_mutex(at, wait);
+  } else if (!handles.recorded && handles.safe.size() == 1) {
+    wait.kind = WaitKind::wait_handle;
+    wait.proof = Proof::likely;
+    wait.object = object(*handles.safe.begin());
+  }
+  return wait;
 }
 
 ThreadWait ThreadWaits::lock_of_program(const WaitingThread& at, ThreadWait wait) {

@@ -127,6 +127,15 @@ TEST_F(ProgramLocksTest, WhoWaitsForAnEventOfALockWaitsForTheLock) {
   EXPECT_EQ(wait.kind, WaitKind::lock) << "in whichever method";
   EXPECT_EQ(wait.object.address, gate);
   EXPECT_EQ(wait.owners, (std::vector<std::uint32_t>{1002}));
+  EXPECT_EQ(wait_of({kWaits, kMain}, {gate}).object.address, gate) << "the event is known by the lock's field alone";
+  heap_.memory.put_u64(gate + FakeGates::kOwner, 0);
+  const ThreadWait alone = wait_of({kWaits, kMain}, {gate});
+  EXPECT_EQ(alone.object.address, event);
+  EXPECT_EQ(alone.proof, Proof::recorded);
+  const Address other = heap_.new_gate();
+  heap_.memory.put_u64(other + FakeGates::kEvent, heap_.new_handle(waitable));
+  EXPECT_NE(wait_of({kWaits, kMain}, {gate, other}).object.address, event)
+      << "one of two objects, it is not known which";
 }
 
 TEST_F(ProgramLocksTest, GarbageInEveryWordIsSurvived) {

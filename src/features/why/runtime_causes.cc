@@ -260,7 +260,8 @@ std::optional<SlowCause> compiling_cause(const RuntimeEvidence& e) {
   const double used = std::min(*health.compiling, processors_of(e.busy, BusyKind::jit).value_or(*health.compiling));
   const bool starts = e.uptime && *e.uptime < kStart;
   const double all = std::max(health.processors.value_or(used), 0.01);
-  if (used < (starts ? 0.3 : 0.15) || used / all < 0.25 || *health.methods < (starts ? 200 : 50)) return std::nullopt;
+  // A start compiles what it needs: some hundred methods in its first seconds.
+  if (used < (starts ? 0.5 : 0.15) || used / all < 0.25 || *health.methods < (starts ? 600 : 50)) return std::nullopt;
   SlowCause cause;
   cause.kind = SlowKind::compiling;
   cause.is_certain = true;
