@@ -335,6 +335,8 @@ class Why(WhyCase):
                 [verdict] = answer["verdicts"]
                 self.assertEqual((status, verdict["kind"], verdict["is_certain"]), (STUCK, "deadlock", True))
                 self.assertEqual([(names[s["thread"]], names[s["waits_for"]]) for s in verdict["steps"]], [("own", "own")])
+
+    def test_a_thread_that_locks_its_own_mutex_again(self):
         with processes.native("relock") as debuggee:
             status, out, error, _ = mixstack_dump.run("why", debuggee.pid)
             self.assertEqual(status, STUCK, error)

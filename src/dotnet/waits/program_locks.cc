@@ -74,6 +74,17 @@ bool is_method_of(std::string_view method, std::string_view type) {
   return next == '.' || next == '<';
 }
 
+/// Methods that only call the runtime are inlined: then what the runtime does for them says which they are.
+bool is_spinning(const WaitingThread& at) {
+  const auto spins = [](const WaitFrame& f) {
+    return f.is_managed && (f.method.starts_with(bcl::kSpinWaitMethods) || f.method.starts_with(bcl::kYield));
+  };
+  const auto is_managed = [](const WaitFrame& f) { return f.is_managed; };
+  const auto yields = [](const WaitFrame& f) { return f.method.ends_with("sched_yield"); };
+  const auto caller = std::find_if(at.frames.begin(), at.frames.end(), is_managed);
+  return at.is_pausing || std::any_of(at.frames.begin(), caller, yields) || std::any_of(caller, at.frames.end(), spins);
+}
+
 }  // namespace
 
 /// By the fields of the object's own types and of those that it derives from.
@@ -151,10 +162,7 @@ ThreadWait ThreadWaits::handle_behind(const WaitingThread& at, const Handles& ha
 ThreadWait ThreadWaits::lock_of_program(const WaitingThread& at, ThreadWait wait) {
   if (!has_unknown_end(wait)) return wait;
   const bool has_object = wait.kind != WaitKind::sleep && wait.kind != WaitKind::none;
-  const auto is_spinning = [](const WaitFrame& f) {
-    return f.is_managed && (f.method.starts_with(bcl::kSpinWaitMethods) || f.method.starts_with(bcl::kYield));
-  };
-  if (wait.kind == WaitKind::none && std::none_of(at.frames.begin(), at.frames.end(), is_spinning)) return wait;
+  if (wait.kind == WaitKind::none && !is_spinning(at)) return wait;
   ThreadWait of = wait;
   unsigned count = 0;
   for (const Candidate& c : candidates(at)) {
