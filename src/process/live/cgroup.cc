@@ -79,7 +79,11 @@ std::string_view next_piece(std::string_view& text, char until) {
   return piece;
 }
 
-std::optional<std::uint64_t> leading_number(std::string_view text) { return base::leading_number<std::uint64_t>(text); }
+std::optional<std::uint64_t> leading_number(std::string_view text) {
+  // No blanks before it: lines like "cpu  100" of /proc/stat have a name there.
+  if (text.starts_with(' ') || text.starts_with('\t')) return std::nullopt;
+  return base::leading_number<std::uint64_t>(text);
+}
 
 std::optional<CgroupPlace> cgroup_place(std::string_view cgroups, std::string_view mountinfo,
                                         std::string_view controller) {
