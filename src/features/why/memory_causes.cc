@@ -81,6 +81,16 @@ std::optional<double> managed_growth_at_most(const Counters& before, const Count
   return std::max(*allocated * survival(after), grown.value_or(0));
 }
 
+/// At least so many bytes that are resident are not the collectors': what these had when they last collected, and what
+/// was allocated since, may all be.
+double outside_at_least(const Counters& before, const Counters& after, double time) {
+  double managed = committed(after).value_or(0), budget = 0;
+  for (const RuntimeCounters& r : after.runtimes)
+    budget += r.generations.empty() ? 0 : static_cast<double>(r.generations[0].budget);
+  managed += std::min(allocated_between(before, after, time).value_or(0) * time, budget);
+  return static_cast<double>(after.kernel.rss_anon.value_or(0)) - managed;
+}
+
 double methods_between(const Counters& before, const Counters& after) {
   double all = 0;
   for (std::size_t i = 0; i < std::min(before.runtimes.size(), after.runtimes.size()); i++)
@@ -137,6 +147,8 @@ std::optional<SlowCause> native_growth_cause(const Counters& before, const Count
   const double rate = grown / time - *managed, outside = rate * time;
   if (rate < kLeastGrowth || outside < kLeastGrown || !rises_steadily(evidence.memory, grown)) return std::nullopt;
   if (methods_between(before, after) / time > kManyMethods) return std::nullopt;
+  // Where collectors use their memory by and by, it becomes resident by and by.
+  if (outside_at_least(before, after, time) < outside) return std::nullopt;
   SlowCause cause;
   cause.kind = SlowKind::memory;
   cause.is_certain = after.at - before.at >= kSure;

@@ -84,6 +84,9 @@ TEST(MemoryCauses, NewObjectsMayBeInMemoryThatTheCollectorHadBefore) {
   EXPECT_FALSE(native_growth_cause(looks.before, looks.after, looks.evidence)) << "no collection: all of it is new";
   looks.after.runtimes[0].generations[0] = {.collections = 3, .survived = 0.02};
   EXPECT_TRUE(native_growth_cause(looks.before, looks.after, looks.evidence)) << "its memory is used again";
+  looks.after.runtimes[0].committed = *looks.after.kernel.rss_anon - 8'000'000;
+  EXPECT_FALSE(native_growth_cause(looks.before, looks.after, looks.evidence)) << "it may all be the collector's";
+  looks.after.runtimes[0].committed = looks.before.runtimes[0].committed;
   looks.after.runtimes[0].generations[0].survived = 0.98;
   EXPECT_FALSE(native_growth_cause(looks.before, looks.after, looks.evidence));
   for (Counters* c : {&looks.before, &looks.after}) {
