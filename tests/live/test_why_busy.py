@@ -82,8 +82,9 @@ class Busy(LiveCase):
     def test_spinning(self):
         self.check("spin", "lock_spinning", 0.6, "Busy.Program.Spin(int)", threads=3, options=("--sample", "2"))
 
+    @alone("who yields has what others leave of a processor")
     def test_yielding(self):
-        self.check("yield", "lock_spinning", 0.6, "Busy.Program.Yields()")
+        self.check("yield", "lock_spinning", 0.6, "Busy.Program.Yields()", options=("--sample", "3"))
 
     def test_native_code(self):
         self.check("native", "native", 0.6, "Busy.Program.SearchInNativeCode()")
