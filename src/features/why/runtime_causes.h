@@ -18,9 +18,9 @@ namespace mixstack::why {
 
 inline constexpr std::size_t kGcReasons = 6;
 
-/// What the runtime shows only for a moment. Why collections began: it keeps the reason of the last one alone, so it is
-/// read again and again, and those that came in between count like the one that was seen. Types of exceptions: they are
-/// there while a thread handles one.
+/// Facts that the runtime shows for a moment only. It keeps the reason of the last collection alone, so that is read
+/// again and again, and collections that came in between count like the one that was seen. The type of an exception is
+/// there while a thread handles it.
 class RuntimeTally {
  public:
   void note(const std::vector<RuntimeCounters>& runtimes);

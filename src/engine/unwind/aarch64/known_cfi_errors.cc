@@ -33,8 +33,11 @@ template <>
 bool Known::may_be(const UnwindRule& rule) {
   if (rule.cfa_kind != CfaKind::register_offset || rule.cfa_register != aarch64_reg::sp || rule.is_end_of_stack)
     return false;
-  const auto saved = std::span(rule.rules).first(rule.count);
-  return (saved.empty() && rule.cfa_offset == 0) || std::any_of(saved.begin(), saved.end(), is_above_cfa);
+  if (rule.count == 0) return rule.cfa_offset == 0;
+  // A loop: functions of algorithms that are not inlined are none that a signal handler may call.
+  for (const RegisterRule& r : std::span(rule.rules).first(rule.count))
+    if (is_above_cfa(r)) return true;
+  return false;
 }
 
 /// Rows that do not fit follow the first one: no compact row has a slot above the CFA.
