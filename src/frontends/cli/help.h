@@ -19,5 +19,6 @@ namespace mixstack::cli {
 [[nodiscard]] std::string_view diff_help();
 [[nodiscard]] std::string_view view_help();
 [[nodiscard]] std::string_view why_help();
+[[nodiscard]] std::string_view memory_help();
 
 }  // namespace mixstack::cli
