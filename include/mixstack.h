@@ -24,6 +24,7 @@ extern "C" {
 typedef struct mixstack_session mixstack_session;
 typedef struct mixstack_dump mixstack_dump;
 typedef struct mixstack_answer mixstack_answer;
+typedef struct mixstack_recording mixstack_recording;
 
 /* What each means: mixstack/result.h. */
 enum mixstack_error_code {
@@ -97,13 +98,55 @@ typedef struct mixstack_options {
   uint32_t late_timeout_ms; /* 0: 2000; for the next thread that a busy machine did not let stop */
 } mixstack_options;
 
+/* The steps of an answer: mixstack/why.h. */
+enum mixstack_why_step { MIXSTACK_WHY_LOOK = 0, MIXSTACK_WHY_REST = 1, MIXSTACK_WHY_HEAP = 2, MIXSTACK_WHY_SAMPLE = 3 };
+
 typedef struct mixstack_why_options {
   size_t size;
   uint32_t sample_ms; /* how long a process in which nothing is stuck is sampled; 0: a second, if it runs */
   int32_t no_samples; /* not 0: never */
   int32_t data;       /* not 0: contents of the user's own data, too */
   int32_t reserved;   /* 0 */
+  /* Called before each step in the thread that asks; 0 ends the answer with MIXSTACK_CANCELLED. NULL: none. */
+  int32_t (*progress)(void* context, int32_t step);
+  void* context; /* for `progress` */
 } mixstack_why_options;
+
+enum mixstack_record_mode {
+  MIXSTACK_WALL = 0, /* what runs and what waits */
+  MIXSTACK_CPU = 1   /* what runs */
+};
+
+/* The steps of a recording; `sample` comes some ten times a second. */
+enum mixstack_record_step { MIXSTACK_RECORD_OPEN = 0, MIXSTACK_RECORD_SAMPLE = 1, MIXSTACK_RECORD_FINISH = 2 };
+
+typedef struct mixstack_record_progress {
+  size_t size;
+  uint64_t elapsed_ns; /* since the first sample could be taken */
+  uint64_t samples;
+  uint64_t lost;
+  int32_t step; /* mixstack_record_step */
+  int32_t reserved;
+} mixstack_record_progress;
+
+typedef struct mixstack_record_options {
+  size_t size;
+  uint32_t duration_ms;  /* 0: until `progress` ends it, or the process ends */
+  uint32_t hertz;        /* 0: 100 of wall time, 999 of processor time */
+  int32_t mode;          /* mixstack_record_mode */
+  int32_t no_stop;       /* not 0: no thread is stopped, even if waiting ones are not seen then */
+  int32_t kernel;        /* not 0: frames of the kernel, too */
+  int32_t async_callers; /* not 0: async methods that await the sampled one are its callers */
+  uint32_t piece_ms;     /* 0: a second */
+  int32_t reserved;      /* 0 */
+  /* Called at each step in the thread that records; 0 ends the recording, which keeps its samples (before the first
+   * one: MIXSTACK_CANCELLED). NULL: none. */
+  int32_t (*progress)(void* context, const mixstack_record_progress* now);
+  /* Called about once in `piece_ms` and at the end with the samples since the last call, each once. The piece is valid
+   * during the call. NULL: none. */
+  void (*piece)(void* context, mixstack_recording* piece);
+  void* context; /* for both */
+} mixstack_record_options;
 
 /* The numbers of the command's exit codes. */
 enum mixstack_verdict {
@@ -157,6 +200,43 @@ typedef struct mixstack_frame {
   uint64_t method; /* MethodDesc, or 0 */
 } mixstack_frame;
 
+enum mixstack_code_kind {
+  MIXSTACK_CODE_MANAGED = 0,
+  MIXSTACK_CODE_NATIVE = 1,
+  MIXSTACK_CODE_RUNTIME = 2, /* the .NET runtime's own images */
+  MIXSTACK_CODE_KERNEL = 3,
+  MIXSTACK_CODE_STUB = 4,
+  MIXSTACK_CODE_UNKNOWN = 5
+};
+
+/* The time of a function in a recording. */
+typedef struct mixstack_function {
+  size_t size;
+  const char* name;     /* never empty */
+  const char* raw_name; /* the linker's symbol, or the name in metadata; may be "" */
+  const char* module;   /* "" where there is none */
+  uint64_t self_ns;     /* in itself */
+  uint64_t total_ns;    /* with all that it called; a recursion counts once */
+  int32_t kind;         /* mixstack_code_kind */
+  int32_t is_user;      /* not 0: of the program itself, not of .NET or the system */
+} mixstack_function;
+
+typedef struct mixstack_pack_options {
+  size_t size;
+  int32_t full;              /* not 0: all private memory, for debuggers that look at objects */
+  int32_t with_environment;  /* not 0: left out otherwise */
+  int32_t with_command_line; /* not 0: left out otherwise */
+  int32_t read_back;         /* not 0: `fd` is an empty file that can be read: the pack is dumped and compared */
+} mixstack_pack_options;
+
+typedef struct mixstack_pack_summary {
+  size_t size;
+  uint64_t written; /* bytes */
+  uint64_t threads;
+  uint64_t pause_ns;          /* for which the process stood still */
+  uint64_t different_threads; /* with `read_back`: threads whose stacks the pack tells otherwise than the dump */
+} mixstack_pack_summary;
+
 /* major << 16 | minor << 8 | patch */
 MIXSTACK_API uint32_t mixstack_version(void);
 
@@ -195,6 +275,26 @@ MIXSTACK_API int mixstack_answer_verdict(const mixstack_answer* answer);
 /* The answer as one JSON document (docs/formats/why.schema.json), and as `mixstack why` prints it. */
 MIXSTACK_API const char* mixstack_answer_json(mixstack_answer* answer);
 MIXSTACK_API const char* mixstack_answer_text(mixstack_answer* answer);
+
+/* What the threads of the process do over a time. Nobody else may use the session meanwhile; other sessions, too, may
+ * be recorded at that time. `options` may be NULL: ten seconds of wall time. The recording outlives the session. */
+MIXSTACK_API mixstack_recording* mixstack_record(mixstack_session* session, const mixstack_record_options* options,
+                                                 mixstack_error* error);
+MIXSTACK_API void mixstack_free_recording(mixstack_recording* recording);
+MIXSTACK_API uint64_t mixstack_recording_samples(const mixstack_recording* recording);
+/* Functions of running threads, most own time first. Not by several threads at once. */
+MIXSTACK_API size_t mixstack_function_count(mixstack_recording* recording);
+/* 0, or -1 as mixstack_get_thread. Texts live as long as the recording. */
+MIXSTACK_API int mixstack_get_function(mixstack_recording* recording, size_t function, mixstack_function* out);
+/* The recording as a file of a format ("folded", "speedscope", "pprof", "firefox", "chrome", "html", "svg", "text",
+ * "raw"), which may hold any bytes; NULL: no such format. `size` may be NULL. Not by several threads at once. */
+MIXSTACK_API const char* mixstack_recording_file(mixstack_recording* recording, const char* format, size_t* size);
+
+/* Writes one file to `fd` from which a dump can be made again, anywhere (mixstack_open_core), with the pause of a dump.
+ * `options` and `out` may be NULL. 0, or -1 with `error`: that of opening or dumping the process; MIXSTACK_IO_ERROR
+ * with value 1: it could not be written. */
+MIXSTACK_API int mixstack_pack(uint32_t pid, int fd, const mixstack_pack_options* options, mixstack_pack_summary* out,
+                               mixstack_error* error);
 
 /* Both write at most `capacity` bytes with the 0 at the end, and answer the length of the whole text without it. */
 /* One frame as a line of a report, never empty: "Queue.Take(int)  (orders)", "libc.so.6+0x91f16". */

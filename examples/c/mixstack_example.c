@@ -1,4 +1,4 @@
-/* The C interface from C11: the stacks of a process, or of a core.
+/* The C interface from C11: the stacks of a process or of a core, why it is stuck, and what it did for a second.
  *
  *   c_example PID|CORE */
 #include <inttypes.h>
@@ -31,6 +31,40 @@ static int print_dump(const mixstack_dump* dump) {
   return 0;
 }
 
+/* Verdicts, as data in JSON (docs/formats/why.schema.json), are more; here is what the command prints. */
+static int print_why(mixstack_session* session, mixstack_error* error) {
+  const mixstack_why_options options = {.size = sizeof options, .no_samples = 1};
+  mixstack_answer* answer = mixstack_why(session, &options, error);
+  if (answer == NULL) return failed("why", error);
+  printf("why (%d):\n%s", mixstack_answer_verdict(answer), mixstack_answer_text(answer));
+  mixstack_free_answer(answer);
+  return 0;
+}
+
+static int32_t on_progress(void* context, const mixstack_record_progress* now) {
+  if (now->step == MIXSTACK_RECORD_SAMPLE) ++*(int*)context;
+  return 1; /* 0 would end it, with what was recorded until then */
+}
+
+static int print_recording(mixstack_session* session, mixstack_error* error) {
+  int calls = 0;
+  const mixstack_record_options options = {
+      .size = sizeof options, .duration_ms = 1000, .mode = MIXSTACK_WALL, .progress = on_progress, .context = &calls};
+  mixstack_recording* recording = mixstack_record(session, &options, error);
+  if (recording == NULL) return failed("record", error);
+  printf("recorded: %" PRIu64 " samples, %d reports\n", mixstack_recording_samples(recording), calls);
+  for (size_t i = 0; i < mixstack_function_count(recording) && i < 5; i++) {
+    mixstack_function function = {.size = sizeof function};
+    if (mixstack_get_function(recording, i, &function) != 0) break;
+    printf("  %6.0f ms %s\n", (double)function.self_ns / 1e6, function.name);
+  }
+  size_t size = 0; /* open it with speedscope, Firefox Profiler, pprof, ... */
+  const char* file = mixstack_recording_file(recording, "speedscope", &size);
+  printf("speedscope: %zu bytes\n", size);
+  mixstack_free_recording(recording);
+  return file == NULL;
+}
+
 int main(int count, char** arguments) {
   if (count != 2) {
     fprintf(stderr, "usage: c_example PID|CORE\n");
@@ -44,9 +78,14 @@ int main(int count, char** arguments) {
   if (session == NULL) return failed(arguments[1], &error);
   mixstack_options options = {.size = sizeof options, .stop_timeout_ms = 1000};
   mixstack_dump* dump = mixstack_take_dump(session, &options, &error);
-  mixstack_close(session); /* the dump outlives it */
-  if (dump == NULL) return failed(arguments[1], &error);
-  const int status = print_dump(dump);
+  if (dump == NULL) {
+    mixstack_close(session);
+    return failed(arguments[1], &error);
+  }
+  int status = print_dump(dump);
   mixstack_free_dump(dump);
+  if (status == 0) status = print_why(session, &error); /* the same session: nothing is opened again */
+  if (status == 0 && *end == '\0') status = print_recording(session, &error);
+  mixstack_close(session);
   return status;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The C interface by ctypes: the stacks of a process, and whether it is stuck.
+"""The C interface by ctypes: the stacks of a process, whether it is stuck, and what it did for a second.
 
   mixstack_example.py PID          MIXSTACK_LIBRARY names the library; default: libmixstack.so.0 as the loader finds it
 """
@@ -26,6 +26,28 @@ class Thread(ctypes.Structure):
                 ("captured", ctypes.c_int32), ("is_complete", ctypes.c_int32), ("stop_reason", ctypes.c_char_p)]
 
 
+class RecordProgress(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("elapsed_ns", ctypes.c_uint64), ("samples", ctypes.c_uint64),
+                ("lost", ctypes.c_uint64), ("step", ctypes.c_int32), ("reserved", ctypes.c_int32)]
+
+
+PROGRESS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.POINTER(RecordProgress))
+PIECE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class RecordOptions(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("duration_ms", ctypes.c_uint32), ("hertz", ctypes.c_uint32),
+                ("mode", ctypes.c_int32), ("no_stop", ctypes.c_int32), ("kernel", ctypes.c_int32),
+                ("async_callers", ctypes.c_int32), ("piece_ms", ctypes.c_uint32), ("reserved", ctypes.c_int32),
+                ("progress", PROGRESS), ("piece", PIECE), ("context", ctypes.c_void_p)]
+
+
+class Function(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("raw_name", ctypes.c_char_p),
+                ("module", ctypes.c_char_p), ("self_ns", ctypes.c_uint64), ("total_ns", ctypes.c_uint64),
+                ("kind", ctypes.c_int32), ("is_user", ctypes.c_int32)]
+
+
 def library():
     lib = ctypes.CDLL(os.environ.get("MIXSTACK_LIBRARY", "libmixstack.so.0"))
     # Without these ctypes would cut pointers to an int.
@@ -38,6 +60,14 @@ def library():
             ("mixstack_free_answer", None, [ctypes.c_void_p]),
             ("mixstack_answer_verdict", ctypes.c_int, [ctypes.c_void_p]),
             ("mixstack_answer_json", ctypes.c_char_p, [ctypes.c_void_p]),
+            ("mixstack_record", ctypes.c_void_p,
+             [ctypes.c_void_p, ctypes.POINTER(RecordOptions), ctypes.POINTER(Error)]),
+            ("mixstack_free_recording", None, [ctypes.c_void_p]),
+            ("mixstack_recording_samples", ctypes.c_uint64, [ctypes.c_void_p]),
+            ("mixstack_function_count", ctypes.c_size_t, [ctypes.c_void_p]),
+            ("mixstack_get_function", ctypes.c_int, [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Function)]),
+            ("mixstack_recording_file", ctypes.c_void_p,
+             [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_size_t)]),
             ("mixstack_thread_count", ctypes.c_size_t, [ctypes.c_void_p]),
             ("mixstack_get_thread", ctypes.c_int, [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Thread)]),
             ("mixstack_json", ctypes.c_char_p, [ctypes.c_void_p]),
@@ -62,6 +92,28 @@ def stacks(lib, dump):
         yield f"{thread.tid} {thread.name.decode()}", names
 
 
+def record(lib, session, error):
+    """A second of wall time: (samples, [(function, own time in ms), ...], the bytes of a file for speedscope)."""
+    def on_progress(_, now):
+        print(f"  {now.contents.elapsed_ns / 1e9:.1f} s, {now.contents.samples} samples", file=sys.stderr)
+        return 1  # 0 ends it, with what was recorded until then
+
+    options = RecordOptions(size=ctypes.sizeof(RecordOptions), duration_ms=1000, progress=PROGRESS(on_progress))
+    recording = lib.mixstack_record(session, options, error)
+    if not recording:
+        return None
+    functions = []
+    for i in range(lib.mixstack_function_count(recording)):
+        function = Function(size=ctypes.sizeof(Function))
+        lib.mixstack_get_function(recording, i, function)
+        functions.append((function.name.decode(errors="replace"), function.self_ns / 1e6))
+    size = ctypes.c_size_t()
+    file = ctypes.string_at(lib.mixstack_recording_file(recording, b"speedscope", size), size.value)
+    samples = lib.mixstack_recording_samples(recording)
+    lib.mixstack_free_recording(recording)
+    return samples, functions, file
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -71,8 +123,9 @@ def main():
     options = Options(size=ctypes.sizeof(Options), stop_timeout_ms=5000)
     dump = lib.mixstack_take_dump(session, options, error) if session else None
     answer = lib.mixstack_why(session, None, error) if dump else None
+    recorded = record(lib, session, error) if answer else None
     lib.mixstack_close(session)
-    if not answer:
+    if not recorded:
         words = ctypes.create_string_buffer(256)
         lib.mixstack_describe_error(error, words, len(words))
         sys.exit(f"{sys.argv[1]}: {words.value.decode()}")
@@ -88,6 +141,10 @@ def main():
     verdicts = [verdict["kind"] for verdict in json.loads(lib.mixstack_answer_json(answer))["verdicts"]]
     print(f"why: {', '.join(verdicts) or 'nothing is stuck'} ({lib.mixstack_answer_verdict(answer)})")
     lib.mixstack_free_answer(answer)
+    samples, functions, file = recorded
+    print(f"recorded: {samples} samples, {len(json.loads(file)['profiles'])} profiles")
+    for name, milliseconds in functions[:5]:
+        print(f"  {milliseconds:6.0f} ms {name}")
 
 
 if __name__ == "__main__":

@@ -35,6 +35,9 @@ struct BusyFunction {
   BusyKind kind = BusyKind::native;
   std::uint64_t self = 0, total = 0;  ///< samples: in itself; including all that it called
   std::vector<BusyThread> threads{};  ///< threads with it on their stacks, most samples first
+  /// Methods that it calls and that were on no stack: the JIT may have compiled them into it. Only of the busiest
+  /// method.
+  std::vector<std::string> may_contain{};
 };
 
 struct Busyness {

@@ -54,6 +54,7 @@ struct RuntimeCounters {
   bool is_server = false;
   std::vector<GcGeneration> generations;  ///< 0, 1, 2, large, pinned; empty: not known
   std::vector<AllocatedBytes> threads;    ///< of living threads; empty: not known
+  std::vector<std::string> thrown;        ///< types of exceptions that threads handle at this moment, one a thread
 };
 
 /// Counters of the kernel for one thread, since it began. Nothing: the kernel does not tell, or not us.

@@ -122,6 +122,9 @@ class Walker {
   /// Methods that the JIT inlined at a managed frame that called `callee` (null: nothing), innermost first, inferred as
   /// in a dump.
   [[nodiscard]] std::vector<SymbolInfo> inlined_at(const Frame& frame, const Frame* callee);
+  /// Small methods that the managed method at a pc calls by its IL and that the JIT may have compiled into it; some of
+  /// them, without places. Empty: none, or no managed code is there.
+  [[nodiscard]] std::vector<SymbolInfo> may_contain(CodeAddress pc);
   /// The async methods that await the one a thread ran, innermost first, by the frames of its `walk`. For a sample
   /// (`Consistency::not_stopped`) they are those that await it now, some milliseconds later. Nothing: no frame runs an
   /// async method.

@@ -19,7 +19,7 @@ void ThreadAsyncCallers::find(const ProcessDump& dump, const Capture& capture,
     for (const auto& runtime : runtimes) {
       const dotnet::ManagedThread* managed = runtime->thread(t.ns_tid);
       if (managed == nullptr) continue;
-      auto callers = runtime->async_callers({managed, &t.registers, frames[i], {}, nullptr});
+      auto callers = runtime->async_callers({managed, &t.registers, frames[i]});
       if (!callers) continue;
       for (auto& caller : *callers) {
         Frame frame{.pc = CodeAddress::exact(caller.ip), .kind = FrameKind::managed};

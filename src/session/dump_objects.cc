@@ -18,12 +18,11 @@ void stages::objects(DumpInProgress& at) {
     for (const auto& runtime : runtimes) at.worker().fetch(runtime->places_of_waits());
   const WaitFrames frames = options.waits ? wait_frames(at.dump, at.symbolizer->symbols()) : WaitFrames();
   take_facts(at, false);
-  if (options.waits) read_waits(at.dump, at.capture, runtimes, frames);
+  const MemoryReader& memory = at.is_frozen() ? *at.capture.frozen : at.from.target.memory();
+  if (options.waits) read_waits(at.dump, at.capture, memory, runtimes, frames);
   take_facts(at, false);
   if (with_work) read_pending_work(at.dump, at.capture, runtimes, frames, options.data);
-  if (with_work)
-    read_heaps(at.dump, at.is_frozen() ? *at.capture.frozen : at.from.target.memory(), at.is_frozen(), runtimes,
-               options.heap, at.from.reads_types_of_heaps);
+  if (with_work) read_heaps(at.dump, memory, at.is_frozen(), runtimes, options.heap, at.from.reads_types_of_heaps);
   at.callers.find(at.dump, at.capture, runtimes, frames, *at.symbolizer);
   if (options.arguments) read_arguments(at.dump, at.capture, runtimes, options.data);
 }

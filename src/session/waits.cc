@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <string>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "base/arch/call_arguments.h"
+#include "base/arch/pause.h"
 #include "dotnet/async/waiting_thread.h"
 
 namespace mixstack::session {
@@ -43,6 +45,14 @@ ThreadWait with_our_ids(const ProcessDump& dump, ThreadWait wait, const Ids& our
 bool may_end_by_time(const ThreadDump& thread) {
   const auto call = thread.syscall >= 0 ? arch::arguments_in(thread.registers) : std::nullopt;
   return !call || (*call)[3] != 0;
+}
+
+/// Thread.SpinWait is inlined, and the runtime's function that it calls has no name where the runtime has no symbols.
+bool is_pausing(const ThreadDump& thread, std::span<const WaitFrame> frames, const MemoryReader& memory) {
+  if (thread.syscall >= 0 || frames.size() < 2 || frames[0].is_managed || !frames[1].is_managed) return false;
+  std::array<std::byte, 2 * arch::kPauseReach> code{};
+  const Address begin = thread.registers.pc() - arch::kPauseReach;
+  return memory.read_exact(begin, code) && arch::pauses(thread.registers.arch(), code);
 }
 
 /// Threads that wait for the end of such work are blocked by the threads that do it.
@@ -93,7 +103,7 @@ WaitFrames wait_frames(const ProcessDump& dump, const std::deque<SymbolInfo>& sy
   return all;
 }
 
-void read_waits(ProcessDump& dump, const Capture& capture,
+void read_waits(ProcessDump& dump, const Capture& capture, const MemoryReader& memory,
                 std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes, const WaitFrames& frames) {
   if (capture.consistency == Consistency::not_stopped) return;  // records are of another time than stacks
   for (const auto& runtime : runtimes) {
@@ -117,6 +127,7 @@ void read_waits(ProcessDump& dump, const Capture& capture,
       if (managed == nullptr) continue;
       WaitingThread at{managed, &t.registers, frames[i]};
       if (const auto call = t.syscall >= 0 ? arch::arguments_in(t.registers) : std::nullopt) at.call = *call;
+      at.is_pausing = is_pausing(t, frames[i], memory);
       if (ThreadWait wait = runtime->wait_of(at); wait.kind != WaitKind::none)
         t.wait = with_our_ids(dump, std::move(wait), ours, capture.frozen == nullptr);
       if (dotnet::objects::may_end_work(frames[i])) working.push_back({managed, &t.registers, frames[i]});

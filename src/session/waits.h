@@ -9,6 +9,7 @@
 #include "dotnet/async/waiting_thread.h"
 #include "dotnet/runtime/managed_runtime.h"
 #include "mixstack/dump.h"
+#include "mixstack/memory_reader.h"
 
 namespace mixstack::session {
 
@@ -17,8 +18,8 @@ using WaitFrames = std::vector<std::vector<dotnet::objects::WaitFrame>>;
 /// `symbols` name managed frames; names are borrowed from them.
 [[nodiscard]] WaitFrames wait_frames(const ProcessDump& dump, const std::deque<SymbolInfo>& symbols);
 
-/// Fills in `ThreadDump::wait` of the threads that stopped at the common instant.
-void read_waits(ProcessDump& dump, const Capture& capture,
+/// Fills in `ThreadDump::wait` of the threads that stopped at the common instant. `memory` has their code.
+void read_waits(ProcessDump& dump, const Capture& capture, const MemoryReader& memory,
                 std::span<const std::unique_ptr<dotnet::ManagedRuntime>> runtimes, const WaitFrames& frames);
 
 }  // namespace mixstack::session

@@ -199,6 +199,13 @@ std::vector<SymbolInfo> Walker::inlined_at(const Frame& frame, const Frame* call
   return chain;
 }
 
+std::vector<SymbolInfo> Walker::may_contain(CodeAddress pc) {
+  std::vector<SymbolInfo> contained;
+  for (const auto& runtime : implementation_->parts.worker->runtimes())
+    if (contained.empty()) contained = runtime->may_contain(pc);
+  return contained;
+}
+
 std::shared_ptr<const void> Walker::generation() const { return implementation_->parts.worker->facts(); }
 
 std::vector<dotnet::Runtime> Walker::runtimes() {

@@ -26,7 +26,7 @@ std::optional<AsyncCallersOfThread> Walker::async_callers(const ThreadCapture& t
   if (!callers) return std::nullopt;
   const MemorySlice* copied =
       implementation_->capture.consistency == Consistency::not_stopped ? &thread.stack : nullptr;
-  auto found = owner.runtime->async_callers({owner.thread, &thread.registers, asked, {}, copied});
+  auto found = owner.runtime->async_callers({owner.thread, &thread.registers, asked, {}, false, copied});
   callers->are_told = found.has_value();
   for (auto& caller : found.value_or(std::vector<dotnet::objects::LogicalCaller>())) {
     SymbolInfo& symbol = callers->methods.emplace_back();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs on the ARM64 machine (scripts/arm64_run): what ARM64 is tested with, each part by name.
 
-  suite.py BUILD PART...          parts: unit, walks, programs, live, agent; signed (of the CPU "max")
+  suite.py BUILD PART...          parts: unit, walks, programs, live, agent, cores; signed (of the CPU "max")
 
 BUILD is the folder of an ARM64 build. Prints what fails, and at the end "N passed, N failed, N skipped".
 """
@@ -174,6 +174,14 @@ def agent(build, totals):
     live_modules(build, totals, AGENT, 4500)
 
 
+def cores(build, totals):
+    """What foreign_cores.py reads on another CPU; needs no build of ours."""
+    status, output = run_shown([REPOSITORY / "tests/arm64/make_cores.py", LOGS / "cores"], 2000, {})
+    made = re.findall(r"^(\d+) made, (\d+) failed$", output, re.M)
+    passed, failed = map(int, made[-1]) if made else (0, 1)
+    totals.add(passed, failed or int(status != 0), 0)
+
+
 def signed(build, totals):
     """Where return addresses are signed, signals save SVE and SME state, and landing pads are checked: CPU=max."""
     features = pathlib.Path("/proc/cpuinfo").read_text()
@@ -187,7 +195,7 @@ def signed(build, totals):
     live_modules(build, totals, SIGNED_LIVE)
 
 
-PARTS = {"unit": unit, "walks": walks, "programs": programs, "live": live, "agent": agent, "signed": signed}
+PARTS = {"unit": unit, "walks": walks, "programs": programs, "live": live, "agent": agent, "cores": cores, "signed": signed}
 
 
 def main():

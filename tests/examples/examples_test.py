@@ -1,6 +1,7 @@
 """Every program of examples/ against real processes and cores. BUILD names the build folder."""
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -37,6 +38,11 @@ def in_order(text, *words):
 class Examples(unittest.TestCase):
     def in_order(self, text, *words):
         self.assertTrue(in_order(text, *words), f"{words} in\n{text}")
+
+    def recorded(self, out):
+        """A second of wall time of several threads: 100 samples of each on a quiet machine."""
+        self.assertIn("why", out)
+        self.assertGreater(int(re.search(r"^recorded: (\d+) samples", out, re.M).group(1)), 20)
 
     def test_crash_handler(self):
         for way, ending in (("segv", signal.SIGSEGV), ("abort", signal.SIGABRT), ("overflow", signal.SIGSEGV)):
@@ -115,7 +121,8 @@ class Examples(unittest.TestCase):
             for command in ([EXAMPLES / "c_example"], [sys.executable, ROOT / "examples/python/mixstack_example.py"]):
                 status, out, error = run(*command, child.pid, environment=LIBRARY)
                 self.assertEqual(status, 0, error)
-                self.in_order(out, "scen_", "Interop", "thread")
+                self.in_order(out, "scen_", "Interop", "thread", "recorded: ")
+                self.recorded(out)
         self.assertEqual(run(EXAMPLES / "c_example", 2**31 - 1)[0], 2)
 
     @unittest.skipUnless(HAS_SCENARIOS and shutil.which("dotnet"), "no .NET SDK")
@@ -130,7 +137,8 @@ class Examples(unittest.TestCase):
             status, out, error = run("dotnet", out_folder / "Example.dll", child.pid, environment=LIBRARY)
         self.assertEqual(status, 0, error)
         self.assertIn("managed thread 1", out)
-        self.in_order(out, "managed thread", "Interop")
+        self.in_order(out, "managed thread", "Interop", "why: ", "recorded: ")
+        self.recorded(out)
         status, _, error = run("dotnet", out_folder / "Example.dll", 2**31 - 1, environment=LIBRARY)
         self.assertEqual(status, 2)
         self.assertIn("no_such_process", error)

@@ -42,7 +42,7 @@ class Documents(unittest.TestCase):
         codes = re.findall(r"^\s+(\w+) = (\d+),", header, re.M)
         self.assertGreaterEqual(len(codes), 10)
         text = (ROOT / "docs/exit-codes.md").read_text()
-        help_text = (ROOT / "src/frontends/cli/help.cc").read_text()
+        help_text = (ROOT / "src/frontends/cli/help_dump.cc").read_text()
         for name, number in codes:
             self.assertIn(f"| {number} | {name} |", text)
             self.assertRegex(help_text, rf"(?m)(^| ) {number}  \w")

@@ -17,6 +17,8 @@ CXX = """
 #include "mixstack/report.h"
 #include "mixstack/self_walk.h"
 #include "mixstack/session.h"
+#include "mixstack/record.h"
+#include "mixstack/recording_formats.h"
 #include "mixstack/why.h"
 using mixstack::fail;
 """

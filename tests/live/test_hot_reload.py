@@ -27,6 +27,8 @@ class HotReload(LiveCase):
                                   "Other.Unchanged()"])
                 self.assertEqual({f.get("line") for f in ours}, {None})
                 self.assertEqual([f.get("note") == "added while it ran" for f in ours], 5 * [True] + 3 * [False])
+                [kept] = [f for t in dump["threads"] if t["name"] == "kept" for f in t["frames"] if f.get("module") == "Kept"]
+                self.assertEqual((kept["name"], kept["line"], kept.get("note")), ("Kept.Stays()", 3, None))
 
 
 if __name__ == "__main__":

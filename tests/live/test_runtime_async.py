@@ -45,6 +45,13 @@ class RuntimeAsync(LiveCase):
         [pending] = answer["pending"]
         return pending
 
+    def stuck(self, debuggee):
+        status, out, error, _ = mixstack_dump.run("why", debuggee.pid, "--json")
+        self.assertEqual(status, STUCK, error)
+        answer = json.loads(out)
+        jsonschema.validate(answer, SCHEMA)
+        return answer
+
     @staticmethod
     def truth(debuggee):
         """What a thread waits for; what there is of others, by its count."""
@@ -99,19 +106,22 @@ class RuntimeAsync(LiveCase):
 
     def test_workers_that_wait_for_the_queue_are_starved(self):
         with runtime_async("starved") as debuggee:
-            status, out, error, _ = mixstack_dump.run("why", debuggee.pid)
-            self.assertEqual(status, STUCK, error)
-            self.assertTrue(out.startswith("STARVED: all 2 workers"), out)
-            self.assertIn("awaits: Starved.Get is queued in the thread pool\n", out)
-            self.assertIn("2 x the rest of Starved.Get", out)
+            answer = self.stuck(debuggee)
+            [verdict], [pending] = answer["verdicts"], answer["pending"]
+            self.assertEqual((verdict["kind"], len(verdict["steps"])), ("starved_pool", 2))
+            waited = [c for c in pending["chains"] if c["waiter"] != 0]
+            self.assertEqual({(bare(c["steps"][-1]["method"]), c["is_queued"]) for c in waited}, {("Starved.Get", True)})
+            queued = [w for w in pending["pool"]["work"] if w["is_continuation"]]
+            self.assertEqual([(bare(w["what"]), w["count"]) for w in queued], [("Starved.Get", 2)])
 
     def test_a_lock_and_a_method_is_a_deadlock(self):
         with runtime_async("deadlock") as debuggee:
-            status, out, error, _ = mixstack_dump.run("why", debuggee.pid)
-            self.assertEqual(status, STUCK, error)
-            certain = "DEADLOCK" if RUNS == "proved" else "POSSIBLE DEADLOCK"
-            self.assertTrue(out.startswith(f"{certain}: 2 threads wait for each other in a cycle\n"), out)
-            self.assertIn("NeedsGate runs on thread ", out)
+            answer = self.stuck(debuggee)
+            [verdict] = answer["verdicts"]
+            self.assertEqual((verdict["kind"], verdict["is_certain"], len(verdict["steps"])), ("deadlock", RUNS == "proved", 2))
+            runners = {c["runner"] for c in answer["pending"][0]["chains"] if c["end"] == "running"}
+            self.assertLessEqual(runners - {0}, {step["thread"] for step in verdict["steps"]})
+            self.assertTrue(runners - {0})
 
     @unittest.skipUnless(debuggee_build.RUNTIME, "what 10 keeps has no names")
     def test_parameters_and_local_variables(self):

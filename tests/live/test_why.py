@@ -220,6 +220,14 @@ class Why(WhyCase):
             self.compare(answer, self.truth(debuggee))
             self.assertEqual((status, answer["verdicts"]), (FINE, []))
 
+    def test_waits_that_were_compiled_into_their_callers(self):
+        with processes.scenario("hot_waits") as debuggee:
+            status, answer = self.why(debuggee.pid)
+            threads = self.compare(answer, self.truth(debuggee))
+            self.assertEqual((status, answer["verdicts"]), (FINE, []))
+            self.assertEqual(threads["hot-sleeper"]["wait"]["kind"], "sleep")
+            self.assertEqual(len(threads["hot-any"]["wait"]["others"]), 2)
+
     def test_chains_of_async_methods(self):
         expected = {"delay": ("GetOrder > Load > ReadRow > Delayed", "delay"),
                     "promise": ("GetOrder > Load > ReadRow", "promise"),
@@ -327,6 +335,8 @@ class Why(WhyCase):
                 [verdict] = answer["verdicts"]
                 self.assertEqual((status, verdict["kind"], verdict["is_certain"]), (STUCK, "deadlock", True))
                 self.assertEqual([(names[s["thread"]], names[s["waits_for"]]) for s in verdict["steps"]], [("own", "own")])
+
+    def test_a_thread_that_locks_its_own_mutex_again(self):
         with processes.native("relock") as debuggee:
             status, out, error, _ = mixstack_dump.run("why", debuggee.pid)
             self.assertEqual(status, STUCK, error)

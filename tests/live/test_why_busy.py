@@ -82,6 +82,9 @@ class Busy(LiveCase):
     def test_spinning(self):
         self.check("spin", "lock_spinning", 0.6, "Busy.Program.Spin(int)", threads=3, options=("--sample", "2"))
 
+    def test_yielding(self):
+        self.check("yield", "lock_spinning", 0.6, "Busy.Program.Yields()")
+
     def test_native_code(self):
         self.check("native", "native", 0.6, "Busy.Program.SearchInNativeCode()")
 
@@ -97,7 +100,7 @@ class Busy(LiveCase):
             self.assertEqual((status, error), (0, ""))
             # A machine that does other work is said before.
             self.assertRegex(out.partition("\n\n")[2] if out.startswith("CROWDED") else out,
-                             r"^BUSY: [\d.]+ processors?, \d+ % in methods of the program\n")
+                             r"^BUSY: [\d.]+ processors?, \d+ % in methods of the program.*\n")
             self.assertIn("Busy.Program.Step(ulong)", out)
             self.assertIn("Nothing is stuck", out)
 

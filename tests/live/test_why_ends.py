@@ -3,7 +3,8 @@ import unittest
 
 import mixstack_dump
 import processes
-from why_case import FINE, NOT_KNOWN, WhyCase
+from harness import alone
+from why_case import FINE, NOT_KNOWN, STUCK, WhyCase
 
 
 class Ends(WhyCase):
@@ -65,6 +66,18 @@ class OwnLocks(WhyCase):
             self.compare(answer, self.truth(debuggee))
             self.assertEqual([(v["kind"], v["is_certain"], len(v["steps"])) for v in answer["verdicts"]],
                              [("deadlock", False, 2)] * 4)
+
+    @alone("four threads that spin")
+    def test_spinning_calls_that_were_inlined(self):
+        with processes.scenario("own_spins") as debuggee:
+            for _ in range(40):  # now and then one of them looks at its word
+                status, answer = self.why(debuggee.pid, "--sample", "0")
+                if len(answer["verdicts"]) == 2:
+                    break
+            self.assertEqual(status, STUCK)
+            self.compare(answer, self.truth(debuggee))
+            self.assertEqual([(v["kind"], v["is_certain"], len(v["steps"])) for v in answer["verdicts"]],
+                             [("deadlock", False, 2)] * 2)
 
     def test_a_wait_in_libc_is_not_known(self):
         with processes.scenario("libc_semaphore") as debuggee:

@@ -291,11 +291,12 @@ def scenarios_on(version):
 def for_arm64(build=BUILD / "arm64-programs"):
     """The same programs for ARM64, with a runtime of their own from the package registry: what scripts/arm64_run shows
     to its machine in the place of ours."""
-    native(REPOSITORY / "tests" / "debuggees", build / "debuggees" / "native",
+    debuggees = build / DEBUGGEES.name
+    native(REPOSITORY / "tests" / "debuggees", debuggees / "native",
            f"-DCMAKE_TOOLCHAIN_FILE={REPOSITORY / 'cmake' / 'aarch64-linux-gnu.cmake'}")
-    for name, project in (("debuggees/Scenarios", "debuggees/Scenarios"), ("oracle", "oracle")):
-        dotnet(REPOSITORY / "tests" / project, build / name, "-r", "linux-arm64", "--self-contained",
-               f"-p:MixstackBuildRoot={build / 'work'}")
+    for output, project, settings in ((debuggees / "Scenarios", "debuggees/Scenarios", ON_RUNTIME), (build / "oracle", "oracle", ())):
+        dotnet(REPOSITORY / "tests" / project, output, "-r", "linux-arm64", "--self-contained",
+               f"-p:MixstackBuildRoot={build / 'work'}", "-p:DisableTransitiveFrameworkReferenceDownloads=true", *settings)
 
 
 @one_at_a_time

@@ -5,6 +5,7 @@ import select
 import signal
 import subprocess
 import time
+import unittest
 
 import debuggee_build
 
@@ -141,7 +142,9 @@ def scenario(name, *arguments, environment=None, cwd=None):
 
 
 def native(name, *arguments):
-    """One of the native debuggees."""
+    """One of the native debuggees. Most are of glibc: musl's usual mutexes, for one, record no owner."""
+    if "MIXSTACK_MUSL" in os.environ and not (debuggee_build.NATIVE / name).exists():
+        raise unittest.SkipTest(f"{name} is not built for musl")
     return Debuggee([debuggee_build.NATIVE / name, *map(str, arguments)])
 
 

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 
 namespace mixstack::testing {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 
 namespace mixstack::web_test {
 

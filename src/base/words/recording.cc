@@ -1,4 +1,4 @@
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 
 #include <algorithm>
 #include <string_view>

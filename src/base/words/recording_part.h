@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 
 namespace mixstack {
 

@@ -1,6 +1,8 @@
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 
 #include <gtest/gtest.h>
+
+#include "support/sample_recording.h"
 
 namespace mixstack {
 namespace {
@@ -94,6 +96,24 @@ TEST(Recording, ForgottenSamplesMakeRoomForExactOnes) {
   ASSERT_TRUE(recording.add({.time_ns = 2003, .stack = *node, .context = *context, .count = 1}));
   EXPECT_EQ(recording.samples()[0].time_ns, 2003u);
   EXPECT_EQ(recording.nodes().size(), 2u) << "stacks stay";
+}
+
+TEST(Recording, FunctionsByTheirOwnTime) {
+  using Times = std::pair<std::uint64_t, std::uint64_t>;
+  const Recording recording = testing::SampleRecording().recording;
+  const auto time_of = [](const std::vector<FunctionTime>& times, std::string_view name) {
+    for (const FunctionTime& time : times)
+      if (time.name == name) return Times(time.self_ns, time.total_ns);
+    return Times(0, 0);
+  };
+  const auto running = function_times(recording, false), all = function_times(recording, true);
+  ASSERT_FALSE(all.empty());
+  for (std::size_t i = 1; i < all.size(); i++) EXPECT_GE(all[i - 1].self_ns, all[i].self_ns);
+  // Processor time is shown where both clocks have samples, unless waiting is to be: 7 samples of 1 ms.
+  EXPECT_EQ(time_of(running, "App.Work()"), Times(7'000'000u, 7'000'000u));
+  EXPECT_EQ(time_of(running, "futex;wait").second, 0u);
+  EXPECT_EQ(time_of(all, "futex;wait"), Times(500'000'000u, 500'000'000u));
+  EXPECT_TRUE(function_times(Recording(), true).empty());
 }
 
 TEST(Recording, UnnamedCodeOfAModuleIsOneFunction) {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 
 namespace mixstack {
 

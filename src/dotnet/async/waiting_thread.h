@@ -24,6 +24,7 @@ struct WaitingThread {
   const Registers* registers = nullptr;
   std::span<const WaitFrame> frames;
   std::array<std::uint64_t, 6> call{};  ///< arguments of the system call that it waits in; zeros: none, or not known
+  bool is_pausing = false;              ///< native code that managed code called spins at this moment
   const MemorySlice* copied = nullptr;  ///< of a sample: its stack as it was; memory has it as it is by now
 };
 

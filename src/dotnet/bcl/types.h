@@ -40,6 +40,7 @@ inline constexpr TypeName kNullable = "System.Nullable`1";
 /// Stands for any reference type in shared generic code.
 inline constexpr TypeName kAnyReference = "System.__Canon";
 /// Base of all exceptions that hold several others.
+inline constexpr TypeName kException = "System.Exception";
 inline constexpr TypeName kAggregateException = "System.AggregateException";
 
 /// What does a delegate call, and on what?

@@ -10,6 +10,7 @@ struct WaitHandle {
   static constexpr TypeName kType = "System.Threading.WaitHandle";
   static constexpr FieldName kSafeHandle = "_waitHandle";
 };
+inline constexpr NameStart kWaitSubsystemMethods = "System.Threading.WaitSubsystem.";  // [11]
 inline constexpr TypeName kSafeWaitHandle = "Microsoft.Win32.SafeHandles.SafeWaitHandle";
 inline constexpr TypeName kMutex = "System.Threading.Mutex";
 inline constexpr NameStart kWaitHandleMethods = "System.Threading.WaitHandle.";

@@ -1,7 +1,8 @@
 #include "dotnet/code/aot_crash.h"
 
-#include <charconv>
 #include <nlohmann/json.hpp>
+
+#include "base/system/number.h"
 
 namespace mixstack::dotnet {
 namespace {
@@ -16,9 +17,8 @@ std::string text_of(const Json& object, const char* key) {
 }
 
 std::uint32_t hex_of(const std::string& text) {
-  std::uint32_t value = 0;
-  if (text.starts_with("0x")) (void)std::from_chars(text.data() + 2, text.data() + text.size(), value, 16);
-  return value;
+  if (!text.starts_with("0x")) return 0;
+  return base::leading_number<std::uint32_t>(std::string_view(text).substr(2), 16).value_or(0);
 }
 
 AotCrash::Exception exception_of(const Json& json) {

@@ -92,7 +92,7 @@ struct Sum {
 
 }  // namespace
 
-RuntimeCounters CounterReader::read() const {
+RuntimeCounters CounterReader::read(std::vector<Address>* thrown) const {
   RuntimeCounters out;
   out.exceptions = number<std::uint32_t>(places_.exceptions);
   out.methods = number<std::uint64_t>(places_.methods);
@@ -103,7 +103,7 @@ RuntimeCounters CounterReader::read() const {
   if (const auto time = number<std::uint64_t>(places_.pauses); time && *time < kMostBytes)
     out.pauses = std::chrono::microseconds(static_cast<std::int64_t>(*time * places_.pause_factor / 10));
   read_collector(out);
-  read_threads(out);
+  read_threads(out, thrown);
   return out;
 }
 
@@ -208,6 +208,7 @@ std::optional<AllocatedBytes> CounterReader::allocated(Address locals) const {
 
 struct CounterReader::Threads {
   std::vector<AllocatedBytes> allocated;
+  std::vector<Address> trackers;  ///< of threads that handle exceptions
   std::uint64_t contentions = 0;
 };
 
@@ -234,7 +235,10 @@ bool CounterReader::read_list(Threads& out) const {
     if (contended) out.contentions += at<std::uint32_t>(bytes, contended.offset);
     const std::uint64_t os_id = word(fields.os_id);
     const bool is_alive = (at<std::uint32_t>(bytes, fields.state.offset) & (kDead | kUnstarted)) == 0;
-    if (!has_bytes || !is_alive || os_id == 0 || os_id > UINT32_MAX) continue;
+    if (!is_alive || os_id == 0 || os_id > UINT32_MAX) continue;
+    if (const Address tracker = fields.exception_tracker ? word(fields.exception_tracker) : 0; tracker != 0)
+      out.trackers.push_back(tracker);
+    if (!has_bytes) continue;
     if (auto allocated = this->allocated(word(fields.runtime_thread_locals))) {
       allocated->os_id = static_cast<std::uint32_t>(os_id);
       allocated->thread = thread;
@@ -244,7 +248,18 @@ bool CounterReader::read_list(Threads& out) const {
   return !seen.empty();
 }
 
-void CounterReader::read_threads(RuntimeCounters& out) const {
+/// The type of the innermost exception; 0: there is none any more.
+Address CounterReader::thrown_type(Address tracker) const {
+  const Layouts& l = memory_.layouts();
+  Address object = memory_.pointer(tracker, l.exception_info.thrown_object).value_or(0);
+  if (object != 0 && l.algorithms.thrown_object == ThrownObject::handle)
+    object = memory_.pointer_at(object).value_or(0);
+  if (object == 0) return 0;
+  const auto& unmask = l.globals.object_to_method_table_unmask;
+  return memory_.pointer(object, l.object.method_table).value_or(0) & ~(unmask.known ? unmask.value : Address{7});
+}
+
+void CounterReader::read_threads(RuntimeCounters& out, std::vector<Address>* thrown) const {
   if (memory_.pointer_size() != 8) return;
   constexpr int kTries = 3;
   Threads threads;
@@ -254,6 +269,9 @@ void CounterReader::read_threads(RuntimeCounters& out) const {
     is_whole = read_list(threads);
   }
   if (is_whole) out.threads = std::move(threads.allocated);
+  if (thrown != nullptr)
+    for (const Address tracker : threads.trackers)
+      if (const Address type = thrown_type(tracker); type != 0) thrown->push_back(type);
   const auto of_locks = number<std::uint64_t>(lock_contentions_),
              ended = number<std::uint64_t>(places_.ended_contentions);
   if (places_.monitors_are_locks)

@@ -21,7 +21,10 @@ class CounterReader {
       : memory_(memory), places_(places), collector_(collector), lock_contentions_(lock_contentions) {}
 
   /// Some microseconds, and one or two for each thread. Numbers that cannot be read, or cannot be right, are left out.
-  [[nodiscard]] RuntimeCounters read() const;
+  [[nodiscard]] RuntimeCounters read() const { return read(nullptr); }
+  /// The same; `thrown` receives the MethodTables of objects that threads handle as exceptions at this moment. They are
+  /// read while threads run: what is no type of exception has to be left out.
+  [[nodiscard]] RuntimeCounters read(std::vector<Address>* thrown) const;
 
  private:
   template <class T>
@@ -35,7 +38,8 @@ class CounterReader {
   [[nodiscard]] std::vector<GcGeneration> generations(std::uint64_t number) const;
   [[nodiscard]] std::optional<std::uint64_t> committed(std::uint64_t number) const;
   struct Threads;
-  void read_threads(RuntimeCounters& out) const;
+  void read_threads(RuntimeCounters& out, std::vector<Address>* thrown) const;
+  [[nodiscard]] Address thrown_type(Address tracker) const;
   [[nodiscard]] bool read_list(Threads& out) const;
   [[nodiscard]] std::optional<AllocatedBytes> allocated(Address locals) const;
 

@@ -84,6 +84,24 @@ struct Process : test::DotnetMemory {
   }
 };
 
+TEST(CounterReader, FindsTypesOfExceptionsThatAreHandled) {
+  Process p;
+  const Address tracker = kNumbers + 0x100, object = kNumbers + 0x200, type = 0x123450;
+  std::vector<Address> thrown;
+  (void)CounterReader(p.runtime(), p.places, p.collector, 0).read(&thrown);
+  EXPECT_TRUE(thrown.empty());
+  p.memory.put_u64(kThread + 0x1000 + p.layouts.thread.exception_tracker.offset, tracker);
+  p.memory.put_u64(kThread + p.layouts.thread.exception_tracker.offset, 0xdead0000);  // it went on
+  p.memory.put_u64(tracker + p.layouts.exception_info.thrown_object.offset, object);
+  if (p.layouts.algorithms.thrown_object == ThrownObject::handle) {
+    p.memory.put_u64(tracker + p.layouts.exception_info.thrown_object.offset, object + 8);
+    p.memory.put_u64(object + 8, object);
+  }
+  p.memory.put_u64(object + p.layouts.object.method_table.offset, type | 1);
+  (void)CounterReader(p.runtime(), p.places, p.collector, 0).read(&thrown);
+  EXPECT_EQ(thrown, std::vector<Address>{type});
+}
+
 TEST(CounterReader, ReadsWhatIsThere) {
   Process p;
   const RuntimeCounters c = p.read();

@@ -155,6 +155,30 @@ std::vector<SymbolInfo> InlinedMethods::at(const Frame& frame, const Frame* call
   return frame.pc.is_exact() ? std::vector<SymbolInfo>{} : inferred(frame, called);
 }
 
+std::vector<SymbolInfo> InlinedMethods::may_contain(CodeAddress pc) {
+  std::vector<SymbolInfo> contained;
+  const CodeInfo info = code_.find(pc);
+  if (++questions_ > kMaxQuestions || !info.is_managed()) return contained;
+  CallGraph& graph = names_.call_graph();
+  const MethodKey own = graph.key_of(info.method_desc);
+  const CallingMethod* caller = own.rid == 0 ? nullptr : graph.method(own);
+  if (caller == nullptr) return contained;
+  std::vector<MethodKey> seen{own};
+  for (const IlCall& call : caller->calls) {
+    const MethodKey target = graph.target(own.module, call.token);
+    if (target.rid == 0 || target.module != own.module || std::find(seen.begin(), seen.end(), target) != seen.end())
+      continue;
+    seen.push_back(target);
+    const CallingMethod* called = graph.method(target);
+    if (called == nullptr || !called->is_small || called->is_delegate || (call.is_virtual && called->is_overridable))
+      continue;
+    if (auto made = symbol(graph.method_desc(target), std::nullopt, Inlining::inferred))
+      contained.push_back(std::move(*made));
+    if (contained.size() == kMaxContained) break;
+  }
+  return contained;
+}
+
 std::vector<SymbolInfo> InlinedMethods::recorded(const RichDebugInfo& rich, std::uint32_t native, MethodKey callee) {
   CallGraph& graph = names_.call_graph();
   std::vector<InlinedMethod> methods = methods_at(rich, native);

@@ -33,6 +33,7 @@ enum class Record : std::uint8_t;
 class InlinedMethods {
  public:
   static constexpr std::size_t kMaxQuestions = 1 << 14;  ///< of one capture
+  static constexpr std::size_t kMaxContained = 8;
 
   InlinedMethods(CodeManager& code, MethodNames& names, SourceLines& lines)
       : code_(code), names_(names), lines_(lines) {}
@@ -40,6 +41,10 @@ class InlinedMethods {
   /// The methods inlined at a frame: as the JIT recorded them, else inferred. Innermost first. `callee`: the managed
   /// frame that it has called; null: it has called none.
   [[nodiscard]] std::vector<SymbolInfo> at(const Frame& frame, const Frame* callee);
+  /// Small methods of its own module that the method at `pc` calls by its IL, and that a JIT may therefore have put
+  /// into its code: at most kMaxContained, without places, as their definitions are named. Virtual calls that may lead
+  /// elsewhere are left out.
+  [[nodiscard]] std::vector<SymbolInfo> may_contain(CodeAddress pc);
   void new_capture() { questions_ = 0; }
 
  private:

@@ -96,14 +96,15 @@ ModuleFacts RuntimeModules::read(Address module) const {
   return facts;
 }
 
-/// The runtime keeps the IL of edited and added methods in a table that it makes at the first edit.
+/// .NET 11 counts the edits. Before, the IL of edited and added methods lies in a table that the first edit makes.
 void RuntimeModules::find_edits(ModuleFacts& facts) const {
   const auto& l = memory_.layouts().module;
   const auto flags = memory_.value<std::uint32_t>(facts.address, l.flags);
   facts.may_change = flags && (*flags & kMayChange) != 0;
   if (!facts.may_change) return;
+  const auto edits = memory_.value<std::uint32_t>(facts.address, l.metadata_generation);
   const auto table = memory_.pointer(facts.address, l.dynamic_il);
-  facts.is_edited = table && *table != 0;
+  facts.is_edited = (edits && *edits != 0) || (table && *table != 0);
   if (!facts.is_edited || facts.metadata == nullptr) return;
   facts.built_methods = facts.metadata->row_count(TableId::method_def);
   if (auto now = edited(facts)) facts.metadata = std::move(*now);

@@ -77,6 +77,8 @@ class RuntimeNames {
   [[nodiscard]] virtual std::vector<SymbolInfo> inlined_at(const Frame& /*frame*/, const Frame* /*callee*/) {
     return {};
   }
+  /// Small methods that the method at `pc` calls, which may be a part of its code: `InlinedMethods::may_contain`.
+  [[nodiscard]] virtual std::vector<SymbolInfo> may_contain(CodeAddress /*pc*/) { return {}; }
   /// `this` and arguments of managed frames of this capture, one answer for each; empty: they cannot be told. `data`:
   /// contents of strings, too.
   [[nodiscard]] virtual std::vector<std::optional<std::vector<ProgramValue>>> arguments(

@@ -37,12 +37,29 @@ void FoundCounters::find(const images::ModuleMap& modules) {
   reader_.emplace(now, places, std::move(collector), locks);
 }
 
+/// A thread that goes on meanwhile may leave any address behind.
+const std::string& FoundCounters::exception_name(Address type) {
+  constexpr std::size_t kMostTypes = 1024;
+  if (exception_names_.size() == kMostTypes) exception_names_.clear();
+  const auto [at, is_new] = exception_names_.try_emplace(type);
+  if (!is_new) return at->second;
+  const memory::CachedMemory cached(target_.memory());
+  objects::LoadedTypes types(runtime_->memory(cached), names_);
+  if (types.is_core(type, bcl::kException)) at->second = types.csharp_name(type);
+  return at->second;
+}
+
 RuntimeCounters FoundCounters::read(const images::ModuleMap& modules) {
   if (is_early_ && ++calls_ == next_try_) {
     next_try_ = next_try_ > (1u << 30) ? 0 : 2 * next_try_;
     find(modules);
   }
-  return reader_ ? reader_->read() : RuntimeCounters{};
+  if (!reader_) return {};
+  std::vector<Address> thrown;
+  RuntimeCounters counters = reader_->read(&thrown);
+  for (const Address type : thrown)
+    if (const std::string& name = exception_name(type); !name.empty()) counters.thrown.push_back(name);
+  return counters;
 }
 
 }  // namespace mixstack::dotnet

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <unordered_map>
 
 #include "dotnet/code/runtime.h"
 #include "dotnet/counters/counter_reader.h"
@@ -24,12 +26,14 @@ class FoundCounters {
  private:
   void find(const images::ModuleMap& modules);
   [[nodiscard]] Address find_lock_contentions();
+  [[nodiscard]] const std::string& exception_name(Address type);
 
   std::shared_ptr<const RuntimeFacts> runtime_;
   const Target& target_;
   names::MethodNames& names_;
   std::optional<counters::CounterReader> reader_;
-  bool is_early_ = true;               ///< a part of it may be found later
+  bool is_early_ = true;                                      ///< a part of it may be found later
+  std::unordered_map<Address, std::string> exception_names_;  ///< by MethodTable; empty: no type of exceptions
   unsigned calls_ = 0, next_try_ = 1;  ///< early: the search is repeated after 1, 2, 4, 8 ... calls
 };
 

@@ -17,6 +17,7 @@
 #include "base/memory/overlay_memory.h"
 #include "base/memory/witnessed_memory.h"
 #include "dotnet/code/allocated_bytes.h"
+#include "dotnet/code/frames/frame_update.h"
 #include "dotnet/code/suspension.h"
 #include "dotnet/heap/runtime_ranges.h"
 #include "dotnet/runtime/crash_facts.h"
@@ -290,11 +291,37 @@ std::vector<AddressRange> RuntimeByContracts::places_of_waits() {
   return places;
 }
 
+/// Methods that wait may be inlined into their callers, down to the call of native code: then no frame of them is left,
+/// but the Frame of that call, which lies in the caller's own, names its target. Empty: there is no such Frame.
+std::vector<objects::WaitFrame> RuntimeByContracts::frames_with_inlined_call(const objects::WaitingThread& at) {
+  if (at.thread == nullptr) return {};
+  const auto caller = std::find_if(at.frames.begin(), at.frames.end(), [](const auto& f) { return f.is_managed; });
+  const Address frame = at.thread->frame;
+  if (caller == at.frames.begin() || caller == at.frames.end() || frame < caller->sp || frame >= caller->cfa) return {};
+  const RuntimeMemory& memory = objects_->memory();
+  const auto record = read_frame(memory, frame);
+  if (!record || record->type != FrameType::inlined_call) return {};
+  const auto method = frame_method(memory, *record);
+  const auto name = method && *method != 0 ? names_->describe(*method) : fail(ErrorCode::not_found);
+  if (!name) return {};
+  std::vector<objects::WaitFrame> frames(at.frames.begin(), at.frames.end());
+  frames.insert(frames.begin() + (caller - at.frames.begin()), {frame, frame, true, (*name)->name});
+  return frames;
+}
+
 ThreadWait RuntimeByContracts::wait_of(const objects::WaitingThread& at) {
   objects::ThreadWaits* waits = thread_waits();
   if (waits == nullptr) return {};
   ThreadWait wait = waits->of(at);
-  if (wait.kind == WaitKind::none && is_frozen_ && objects::ThreadWaits::is_for_an_object(at)) waits_without_objects_++;
+  std::vector<objects::WaitFrame> frames;
+  objects::WaitingThread with_call = at;
+  if (wait.kind == WaitKind::none) frames = frames_with_inlined_call(at);
+  if (!frames.empty()) {
+    with_call.frames = frames;
+    wait = waits->of(with_call);
+  }
+  if (wait.kind == WaitKind::none && is_frozen_ && objects::ThreadWaits::is_for_an_object(with_call))
+    waits_without_objects_++;
   if (!task_methods_) task_methods_ = std::make_unique<objects::TaskMethods>(*objects_, *code_, *names_);
   wait.method = task_methods_->of(wait);
   return wait;

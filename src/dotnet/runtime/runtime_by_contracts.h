@@ -64,6 +64,10 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] std::vector<SymbolInfo> inlined_at(const Frame& frame, const Frame* callee) override {
     return inlined_ ? inlined_->at(frame, callee) : std::vector<SymbolInfo>{};
   }
+  [[nodiscard]] std::vector<SymbolInfo> may_contain(CodeAddress pc) override {
+    return inlined_ ? inlined_->may_contain(pc) : std::vector<SymbolInfo>{};
+  }
+  [[nodiscard]] std::vector<objects::WaitFrame> frames_with_inlined_call(const objects::WaitingThread& at);
   [[nodiscard]] std::string why_no_waits() override;
   [[nodiscard]] std::vector<AddressRange> places_of_waits() override;
   [[nodiscard]] ThreadWait wait_of(const objects::WaitingThread& at) override;

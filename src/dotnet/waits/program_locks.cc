@@ -7,6 +7,7 @@
 // the candidates of one thread, 64 fields of each type, 8 types that it derives from.
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 #include "dotnet/bcl/locks.h"
 #include "dotnet/bcl/threads.h"
@@ -73,6 +74,17 @@ bool is_method_of(std::string_view method, std::string_view type) {
   return next == '.' || next == '<';
 }
 
+/// Methods that only call the runtime are inlined: then what the runtime does for them says which they are.
+bool is_spinning(const WaitingThread& at) {
+  const auto spins = [](const WaitFrame& f) {
+    return f.is_managed && (f.method.starts_with(bcl::kSpinWaitMethods) || f.method.starts_with(bcl::kYield));
+  };
+  const auto is_managed = [](const WaitFrame& f) { return f.is_managed; };
+  const auto yields = [](const WaitFrame& f) { return f.method.ends_with("sched_yield"); };
+  const auto caller = std::find_if(at.frames.begin(), at.frames.end(), is_managed);
+  return at.is_pausing || std::any_of(at.frames.begin(), caller, yields) || std::any_of(caller, at.frames.end(), spins);
+}
+
 }  // namespace
 
 /// By the fields of the object's own types and of those that it derives from.
@@ -121,13 +133,36 @@ bool ThreadWaits::refers_to(const Candidate& c, Address object) {
   return refers;
 }
 
+/// Code into which a wait was compiled keeps the system's handle alone, not the program's object: that is a field of an
+/// object on the stack, or is not known. Two such objects for one handle: it is not known either.
+ThreadWait ThreadWaits::handle_behind(const WaitingThread& at, const Handles& handles, const Candidates& found) {
+  std::unordered_set<Address> behind;
+  for (const Candidate& c : found)
+    for_each_field(c.type, [&](const LoadedTypes::NamedField& field) {
+      if (field.place.element != ElementType::class_) return;
+      const Address place = c.address + objects_.memory().pointer_size() + field.place.offset;
+      const Address handle = objects_.read<std::uint64_t>(place).value_or(0);
+      if (handle != 0 && objects_.is_a(handle, bcl::WaitHandle::kType) && is_waited(handles, handle))
+        behind.insert(handle);
+    });
+  ThreadWait wait;
+  if (behind.size() == 1) {
+    wait.kind = WaitKind::wait_handle;
+    wait.proof = handles.recorded ? Proof::recorded : Proof::proved;
+    wait.object = object(*behind.begin());
+    if (objects_.is_a(*behind.begin(), bcl::kMutex)) describe_mutex(at, wait);
+  } else if (!handles.recorded && handles.safe.size() == 1) {
+    wait.kind = WaitKind::wait_handle;
+    wait.proof = Proof::likely;
+    wait.object = object(*handles.safe.begin());
+  }
+  return wait;
+}
+
 ThreadWait ThreadWaits::lock_of_program(const WaitingThread& at, ThreadWait wait) {
   if (!has_unknown_end(wait)) return wait;
   const bool has_object = wait.kind != WaitKind::sleep && wait.kind != WaitKind::none;
-  const auto is_spinning = [](const WaitFrame& f) {
-    return f.is_managed && (f.method.starts_with(bcl::kSpinWaitMethods) || f.method.starts_with(bcl::kYield));
-  };
-  if (wait.kind == WaitKind::none && std::none_of(at.frames.begin(), at.frames.end(), is_spinning)) return wait;
+  if (wait.kind == WaitKind::none && !is_spinning(at)) return wait;
   ThreadWait of = wait;
   unsigned count = 0;
   for (const Candidate& c : candidates(at)) {

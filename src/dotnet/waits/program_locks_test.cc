@@ -30,16 +30,17 @@ class FakeGates : public test::FakeWaits {
 class ProgramLocksTest : public ::testing::Test {
  protected:
   /// The wait of the first thread, by the methods of its frames and words of its stack.
-  ThreadWait wait_of(std::vector<std::string_view> methods, const std::vector<Address>& words) {
+  ThreadWait wait_of(std::vector<std::string_view> methods, const std::vector<Address>& words,
+                     bool is_pausing = false) {
     const ManagedThread& t = threads_.front();
     std::vector<WaitFrame> frames;
     for (std::size_t i = 0; i < methods.size(); i++) {
       const Address sp = t.stack.begin + 0x100 * i;
-      frames.push_back({sp, sp + 0x100, true, methods[i]});
+      frames.push_back({sp, sp + 0x100, !methods[i].empty() && methods[i][0] != '_', methods[i]});
     }
     for (std::size_t i = 0; i < 8; i++)
       heap_.memory.put_u64(t.stack.begin + 8 * i, i < words.size() ? words[i] : Address{0});
-    return ThreadWaits(objects_, threads_, true, nullptr, 0).of({&t, nullptr, frames, {1, 0, 0, 0, 0, 0}});
+    return ThreadWaits(objects_, threads_, true, nullptr, 0).of({&t, nullptr, frames, {1, 0, 0, 0, 0, 0}, is_pausing});
   }
   static constexpr std::string_view kEnter = "Shop.Gate.Enter()", kMain = "Shop.Program.Main()";
   static constexpr std::string_view kYields = "System.Threading.Thread.Yield()",
@@ -70,6 +71,16 @@ TEST_F(ProgramLocksTest, WhoSpinsOrNapsInALocksMethodWaitsForItsOwner) {
     EXPECT_NE(wait_of({method, kEnter, kMain}, {}).kind, WaitKind::lock) << "no lock: " << method;
   }
   EXPECT_EQ(wait_of({kEnter, kMain}, {gate}).kind, WaitKind::none) << "it runs";
+}
+
+/// The JIT inlines Thread.Yield and Thread.SpinWait.
+TEST_F(ProgramLocksTest, WhatIsInlinedIsKnownByWhatTheRuntimeDoes) {
+  const Address gate = heap_.new_gate();
+  heap_.memory.put_u64(gate + FakeGates::kOwner, heap_.of(threads_[1]));
+  EXPECT_EQ(wait_of({"__sched_yield", "", "", kEnter, kMain}, {gate}).owners, (std::vector<std::uint32_t>{1002}));
+  EXPECT_EQ(wait_of({"", kEnter, kMain}, {gate}, true).owners, (std::vector<std::uint32_t>{1002}));
+  EXPECT_EQ(wait_of({"", kEnter, kMain}, {gate}).kind, WaitKind::none) << "the runtime works for it";
+  EXPECT_EQ(wait_of({kEnter, "__sched_yield", kMain}, {gate}).kind, WaitKind::none) << "it runs";
 }
 
 TEST_F(ProgramLocksTest, ANumberMustBeCalledAnOwnersId) {
@@ -116,6 +127,15 @@ TEST_F(ProgramLocksTest, WhoWaitsForAnEventOfALockWaitsForTheLock) {
   EXPECT_EQ(wait.kind, WaitKind::lock) << "in whichever method";
   EXPECT_EQ(wait.object.address, gate);
   EXPECT_EQ(wait.owners, (std::vector<std::uint32_t>{1002}));
+  EXPECT_EQ(wait_of({kWaits, kMain}, {gate}).object.address, gate) << "the event is known by the lock's field alone";
+  heap_.memory.put_u64(gate + FakeGates::kOwner, 0);
+  const ThreadWait alone = wait_of({kWaits, kMain}, {gate});
+  EXPECT_EQ(alone.object.address, event);
+  EXPECT_EQ(alone.proof, Proof::recorded);
+  const Address other = heap_.new_gate();
+  heap_.memory.put_u64(other + FakeGates::kEvent, heap_.new_handle(waitable));
+  EXPECT_NE(wait_of({kWaits, kMain}, {gate, other}).object.address, event)
+      << "one of two objects, it is not known which";
 }
 
 TEST_F(ProgramLocksTest, GarbageInEveryWordIsSurvived) {

@@ -144,6 +144,10 @@ ThreadWait ThreadWaits::any_wait(const WaitingThread& at) {
     if (is_inside(at, bcl::kSpinWaitMethods)) wait.object.detail = "again and again, until something is so";
     return wait;
   }
+  // .NET 11: methods of handles that are inlined leave those of the wait subsystem, which records what it waits for.
+  if (records_.has_locks() && is_inside(at, bcl::kWaitSubsystemMethods))
+    if (const auto recorded = subsystem_.of(*at.thread); recorded && !recorded->waitables.empty())
+      return handle_wait(at, candidates(at));
   return class_constructor(*at.thread);
 }
 
@@ -500,7 +504,8 @@ ThreadWait ThreadWaits::handle_wait(const WaitingThread& at, const Candidates& f
     if (types.is_a(c.type, bcl::kMutex)) describe_mutex(at, wait);
     return wait;
   }
-  return handles.recorded ? waitables(at, *handles.recorded, found) : wait;
+  if (!are_several) wait = handle_behind(at, handles, found);
+  return wait.kind == WaitKind::none && handles.recorded ? waitables(at, *handles.recorded, found) : wait;
 }
 
 ThreadWait ThreadWaits::join(const WaitingThread& at, const Candidates& found) {

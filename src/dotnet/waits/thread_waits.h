@@ -95,6 +95,7 @@ class ThreadWaits {
   [[nodiscard]] ThreadWait one_of_two_handles(const WaitingThread& at, const Candidates& found);
   void describe_only_handle(const WaitingThread& at, ThreadWait& wait);
   [[nodiscard]] ThreadWait handle_wait(const WaitingThread& at, const Candidates& found);
+  [[nodiscard]] ThreadWait handle_behind(const WaitingThread& at, const Handles& handles, const Candidates& found);
   [[nodiscard]] ThreadWait join(const WaitingThread& at, const Candidates& found);
   [[nodiscard]] ThreadWait class_constructor(const ManagedThread& thread);
   [[nodiscard]] ThreadWait finalizers() const;

@@ -117,6 +117,8 @@ class Walk {
   [[nodiscard]] PackedRule make_rule(Address key);
   /// The row at a place of a function, corrected if its unwind information is known to be wrong.
   [[nodiscard]] unwind::CompactRule row_at(const Site& site, CodeAddress pc);
+  template <class Rule>
+  void correct_known_error(Rule& rule, const unwind::Fde& fde);
   [[nodiscard]] PackedRule made_code_rule(Address key);
   void keep_rule(Address key, const PackedRule& rule);
   [[nodiscard]] Result<UnwindRule> general_rule(CodeAddress pc);

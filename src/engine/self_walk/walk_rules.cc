@@ -151,11 +151,17 @@ PackedRule Walk::look_up_again(Address key, PackedRule found) {
   return validate(found.module(), code_address(key)) ? found : make_rule(key);
 }
 
+/// `rule`: a row or a rule of the function.
+template <class Rule>
+void Walk::correct_known_error(Rule& rule, const unwind::Fde& fde) {
+  if (!unwind::may_have_known_error(host::arch(), rule, fde.pc_end - fde.pc_begin)) return;
+  if (memory_.is_readable(fde.pc_begin, unwind::kKnownErrorBytes))
+    unwind::correct_known_error(host::arch(), rule, bytes_at(fde.pc_begin, unwind::kKnownErrorBytes));
+}
+
 unwind::CompactRule Walk::row_at(const Site& site, CodeAddress pc) {
   auto row = unwind::compact_row(site.section, *site.initial, site.fde, pc.lookup());
-  if (!unwind::may_have_known_error(host::arch(), row, site.fde.pc_end - site.fde.pc_begin)) return row;
-  if (memory_.is_readable(site.fde.pc_begin, unwind::kKnownErrorBytes))
-    unwind::correct_known_error(row, bytes_at(site.fde.pc_begin, unwind::kKnownErrorBytes));
+  correct_known_error(row, site.fde);
   return row;
 }
 
@@ -221,6 +227,7 @@ Result<unwind::UnwindRule> Walk::general_rule(CodeAddress pc) {
   if (row.kind != CompactKind::interpret) return unwind::expand(row, host::arch());
   auto rule = unwind::interpret_fde_in_place(site->section, site->initial->cie, site->fde, pc.lookup());
   if (!rule) return rule;
+  correct_known_error(*rule, site->fde);
   unwind::correct_old_trampoline(host::arch(), *rule);
   rule->pool = &expressions_.emplace(site->section);
   return rule;

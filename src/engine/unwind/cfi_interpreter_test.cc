@@ -262,9 +262,9 @@ TEST(KnownCfiErrors, OneRowOfTheHijackStub) {
   EXPECT_FALSE(may_have_known_error(Arch::x86_64, row, 1000));
   const Bytes pushes{0x50, 0x55, 0x53, 0x41, 0x57, 0x41, 0x56, 0x41, 0x55, 0x41, 0x54};
   CompactRule other = row;
-  correct_known_error(row, pushes.bytes());
+  correct_known_error(Arch::x86_64, row, pushes.bytes());
   EXPECT_EQ(row.cfa_offset, 80);
-  correct_known_error(other, std::span(pushes.bytes()).first(10));
+  correct_known_error(Arch::x86_64, other, std::span(pushes.bytes()).first(10));
   EXPECT_EQ(other.cfa_offset, 88);
   other.slots[CompactLayout::kFp] = 16;
   EXPECT_FALSE(may_have_known_error(Arch::x86_64, other, 68)) << "it saves a register";
@@ -296,6 +296,45 @@ TEST(KnownCfiErrors, TheHijackStubOfCoreClrIsReturnedTo) {
       ASSERT_TRUE(rule);
       EXPECT_EQ(rule->cfa_offset, offset - less) << pc;
       expect_same(rule, table->interpret(kBegin + static_cast<unsigned>(pc)));
+    }
+  }
+}
+
+/// glibc's, through which first calls of other libraries go on ARM64: the words that the stub pushed lie above its CFA.
+TEST(KnownCfiErrors, TheCallerOfGlibcsResolverLiesBehindWhatTheStubPushed) {
+  CieSpec cie;
+  cie.ra_register = aarch64_reg::lr;
+  cie.code_alignment = 4;
+  cie.instructions = Bytes{0x0c, 31, 0};
+  // nop; lr at CFA + 8 (DW_CFA_offset_extended_sf); stp x8, x9, [sp, #-208]!; these back; x17 and lr back; br
+  const Bytes instructions{0x41, 0x11, 30, 0x7f, 0x41, 0x0e, 0xd0, 1, 0x88, 26, 0x89, 25, 0x42, 0x0e, 0, 0x41, 0x13, 2};
+  const Bytes begins[] = {Bytes().u32(0xd503201f).u32(0xa9b327e8), Bytes().u32(0xd503245f).u32(0xa9b327e8),
+                          Bytes().u32(0xa9b327e8).u32(0xd503201f), Bytes().u32(0xd503201f).u32(0xa9b32fea)};
+  for (const Bytes& begin : begins) {
+    const bool is_resolver = &begin != &begins[3];
+    Bytes code = begin;
+    code.pad_to(64).u32(0);
+    CfiBuilder builder;
+    builder.fde(builder.cie(cie), kBegin, 120, instructions);
+    UnwindTable::Options options;
+    options.bytes_at = [&code](std::uint64_t address, std::size_t size) {
+      return address == kBegin ? std::span(code.bytes()).first(size) : std::span<const std::byte>();
+    };
+    const auto table = UnwindTable::create(builder.sections(Arch::aarch64), std::move(options));
+    const int more = is_resolver ? 16 : 0;
+    for (const auto& [pc, offset] : {std::pair{0, 0}, {4, 0}, {8, 208}, {16, 0}, {20, -16}}) {
+      const auto rule = table->rule(kBegin + static_cast<unsigned>(pc));
+      ASSERT_TRUE(rule);
+      expect_same(rule, table->interpret(kBegin + static_cast<unsigned>(pc)));
+      EXPECT_EQ(rule->cfa_offset, offset + more) << pc;
+      const RegisterRule ra = rule_of(*rule, aarch64_reg::lr);
+      if (is_resolver && (pc == 0 || pc == 20)) {
+        EXPECT_EQ(rule->count, 0) << "everything is in its register";
+      } else if (pc != 0) {
+        EXPECT_EQ(ra.kind, Kind::at_cfa_offset);
+        EXPECT_EQ(rule->cfa_offset + ra.value, offset + 8) << "where it lies is as it was";
+      }
+      EXPECT_TRUE(pc != 8 || rule->cfa_offset + rule_of(*rule, 8).value == 0) << "x8 lies at sp";
     }
   }
 }

@@ -94,7 +94,8 @@ Result<PackSummary> Packer::write(std::vector<std::byte> notes, const std::vecto
                               pack::with_ranges(recorded.pieces(), more, hole_), recording.regions);
   pack::PackStream out(fd_, static_cast<std::uint64_t>(now));
   const auto written = pack::write_members(out, pack::manifest_json(manifest), core, memory, blanker, recording.files);
-  if (auto finished = out.finish(); !finished) return fail(ErrorCode::io_error, kNotWritten, finished.error().os_error);
+  if (auto finished = out.finish(); !finished)
+    return fail(ErrorCode::io_error, kPackNotWritten, finished.error().os_error);
   return summary_of(written, out.written());
 }
 

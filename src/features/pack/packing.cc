@@ -64,9 +64,7 @@ namespace {
   return different_threads(dump, *again);
 }
 
-}  // namespace
-
-Result<PackSummary> pack_process(std::uint32_t pid, const PackOptions& options, int fd) {
+Result<PackSummary> packed_process(std::uint32_t pid, const PackOptions& options, int fd) {
   auto target = process::open_live(pid);
   if (!target) return fail(target.error());
   auto dumped = dump_and_record(std::move(*target), options);
@@ -96,8 +94,6 @@ Result<PackSummary> pack_process(std::uint32_t pid, const PackOptions& options, 
   return summary;
 }
 
-namespace {
-
 [[nodiscard]] Result<PackSummary> pack_core_once(const CoreOptions& core, const PackOptions& options, int fd) {
   auto opened =
       session::open_core_target(core, session::executable_fetcher(session::make_symbol_finder(options.symbols)));
@@ -123,9 +119,7 @@ namespace {
   return summary;
 }
 
-}  // namespace
-
-Result<PackSummary> pack_core(const CoreOptions& core, const PackOptions& options, int fd) {
+Result<PackSummary> packed_core(const CoreOptions& core, const PackOptions& options, int fd) {
   auto summary = pack_core_once(core, options, fd);
   const bool suffices = !summary || summary->different.empty() || options.full || core.path == "-";
   if (suffices || ::ftruncate(fd, 0) != 0 || ::lseek(fd, 0, SEEK_SET) != 0) return summary;
@@ -134,4 +128,24 @@ Result<PackSummary> pack_core(const CoreOptions& core, const PackOptions& option
   return pack_core_once(core, full, fd);
 }
 
+}  // namespace
 }  // namespace mixstack::packing
+
+namespace mixstack {
+
+DumpOptions dump_for_packs() {
+  DumpOptions options;
+  options.walk.explicit_frames = true;
+  options.waits = options.pending_work = options.arguments = true;
+  return options;
+}
+
+Result<PackSummary> pack_process(std::uint32_t pid, const PackOptions& options, int fd) {
+  return packing::packed_process(pid, options, fd);
+}
+
+Result<PackSummary> pack_core(const CoreOptions& core, const PackOptions& options, int fd) {
+  return packing::packed_core(core, options, fd);
+}
+
+}  // namespace mixstack

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/words/recording.h"
 #include "base/words/user_code.h"
+#include "mixstack/recording.h"
 #include "mixstack/walker.h"
 
 namespace mixstack::record {

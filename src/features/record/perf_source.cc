@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fstream>
+
+#include "base/system/small_file.h"
 
 namespace mixstack::record {
 namespace {
@@ -20,10 +21,7 @@ std::uint32_t asked_hertz(std::uint32_t hertz) { return hertz + std::max(1u, (he
 
 /// The kernel's short name of a thread; empty when it has gone.
 std::string name_of(std::uint32_t pid, ThreadId tid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/comm");
-  std::string name(64, '\0');
-  file.read(name.data(), static_cast<std::streamsize>(name.size()));
-  name.resize(static_cast<std::size_t>(file.gcount()));
+  std::string name = base::text_at("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/comm", 1);
   if (name.ends_with('\n')) name.pop_back();  // only the last newline is the kernel's
   return name;
 }

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/words/recording.h"
 #include "features/record/code_changes.h"
+#include "mixstack/recording.h"
 #include "mixstack/result.h"
 #include "mixstack/target.h"
 

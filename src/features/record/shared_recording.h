@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 #include "mixstack/session.h"
 
 namespace mixstack::record {
@@ -15,10 +15,11 @@ struct SharedRecording {
   Recording recording;
 };
 
-/// A session used by several threads, for captures and for walkers.
+/// A session used by several threads, for captures and for walkers. It may be its caller's: then the pointer owns
+/// nothing.
 struct SharedSession {
   std::mutex mutex;
-  std::unique_ptr<Session> session;
+  std::shared_ptr<Session> session;
 };
 
 }  // namespace mixstack::record

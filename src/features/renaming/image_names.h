@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "base/words/recording.h"
 #include "engine/dwarf/dwarf_symbols.h"
 #include "engine/images/debug_file.h"
 #include "engine/images/file_budget.h"
 #include "engine/symbols/elf_symbols.h"
+#include "mixstack/recording.h"
 #include "mixstack/symbol_files.h"
 #include "session/symbol_sources.h"
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "base/words/recording.h"
 #include "mixstack/diagnosis.h"
+#include "mixstack/recording.h"
 #include "mixstack/symbol_files.h"
 
 namespace mixstack::renaming {

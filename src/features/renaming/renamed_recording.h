@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 #include "mixstack/result.h"
 #include "mixstack/symbol.h"
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include "features/record/kernel_symbols.h"
@@ -63,6 +65,29 @@ void add_losses(const Taking& taking, Busyness& busy) {
               account.lost_in_tree + account.lost_to_stops;
 }
 
+/// Methods without frames whose work the busiest method of the program may do: the JIT leaves no trace of them.
+void add_contained(record::SharedSession& session, const Recording& recording, Busyness& busy) {
+  constexpr std::uint64_t kLeastTenths = 3;
+  const auto is_hot = [&](const BusyFunction& f) {
+    return f.kind == BusyKind::program && f.self * 10 >= busy.samples * kLeastTenths;
+  };
+  const auto hot = std::find_if(busy.functions.begin(), busy.functions.end(), is_hot);
+  if (hot == busy.functions.end()) return;
+  std::set<std::string> seen;
+  std::uint64_t address = 0;
+  for (const RecordedFrame& frame : recording.frames()) {
+    const std::string name = shown_name(recording, frame.function);
+    if (name == hot->name && frame.address != 0) address = frame.address;
+    seen.insert(name);
+  }
+  if (address == 0) return;
+  const std::lock_guard lock(session.mutex);
+  auto walker = session.session->walker_of({}, {});
+  if (!walker) return;
+  for (const SymbolInfo& symbol : walker->may_contain(CodeAddress::exact(address)))
+    if (!seen.contains(symbol.name)) hot->may_contain.push_back(symbol.name);
+}
+
 }  // namespace
 
 bool has_run_since(const ProcessDump& dump, std::chrono::steady_clock::time_point began) {
@@ -122,6 +147,7 @@ Result<Busyness> sample_busyness(const std::shared_ptr<record::SharedSession>& s
   if (const auto use = process::quota_use(quotas_before, process::cpu_quotas(pid)); use && use->is_felt())
     busy.notes.insert(busy.notes.begin(), process::quota_words(*use));
   add_losses(**taking, busy);
+  add_contained(*session, (*taking)->shared.recording, busy);
   if (hooks.done) hooks.done((*taking)->shared.recording, busy);
   return busy;
 }

@@ -5,10 +5,10 @@
 #include <functional>
 #include <memory>
 
-#include "base/words/recording.h"
 #include "features/record/stack_recorder.h"
 #include "mixstack/busy.h"
 #include "mixstack/dump.h"
+#include "mixstack/recording.h"
 
 namespace mixstack::why {
 

@@ -44,7 +44,9 @@ BusyKind native_kind(std::string_view module, const RecordedFunction& function) 
   if (is_collectors(module, function)) return BusyKind::gc;
   if (function.kind == CodeKind::runtime) return BusyKind::runtime;
   if (module.starts_with("libSystem.")) return BusyKind::framework;
-  if (function.name.find("pthread_spin_lock") != std::string::npos) return BusyKind::lock_spinning;
+  // Also where the runtime yields for a method of the class library that was inlined.
+  const auto has = [&](std::string_view part) { return function.name.find(part) != std::string::npos; };
+  if (has("pthread_spin_lock") || function.name.ends_with("sched_yield")) return BusyKind::lock_spinning;
   return BusyKind::native;
 }
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <span>
 
-#include "base/words/recording.h"
 #include "mixstack/busy.h"
+#include "mixstack/recording.h"
 
 namespace mixstack::why {
 

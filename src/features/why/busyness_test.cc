@@ -44,6 +44,7 @@ class Made {
   const std::uint32_t collector =
       frame("WKS::gc_heap::mark_object_simple(unsigned char**)", "libcoreclr.so", CodeKind::runtime);
   const std::uint32_t libc = frame("memmem", "libc.so.6", CodeKind::native);
+  const std::uint32_t yield = frame("__sched_yield", "libc.so.6", CodeKind::native);
   const std::uint32_t zip = frame("deflate", "libSystem.IO.Compression.Native.so", CodeKind::native);
   const std::uint32_t stub = frame("", "", CodeKind::stub);
   const std::uint32_t fault = frame("asm_exc_page_fault", "[kernel]", CodeKind::kernel);
@@ -56,6 +57,7 @@ TEST(Busyness, AStackTellsWhoseCodeRuns) {
   EXPECT_EQ(kind({made.sort, made.user}), BusyKind::framework);
   EXPECT_EQ(kind({made.spin, made.user}), BusyKind::lock_spinning);
   EXPECT_EQ(kind({made.clr, made.clr, made.enter, made.user}), BusyKind::lock_spinning);
+  EXPECT_EQ(kind({made.fault, made.yield, made.clr, made.user}), BusyKind::lock_spinning) << "Thread.Yield, inlined";
   EXPECT_EQ(kind({made.clr, made.user}), BusyKind::runtime);
   EXPECT_EQ(kind({made.libc, made.clr, made.user}), BusyKind::runtime);
   EXPECT_EQ(kind({made.fault, made.clr, made.user}), BusyKind::runtime);

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "features/why/counter_change.h"
-#include "features/why/rate_words.h"
 #include "output/report/escape.h"
+#include "output/report/rate_words.h"
 #include "output/report/words.h"
 
 namespace mixstack::why {
@@ -18,6 +18,7 @@ constexpr double kLeastTime = 0.2;       // s
 constexpr double kLeastWrites = 10'000;  // a second
 constexpr double kMostBytes = 256;       // of a write
 constexpr double kLeastCost = 0.1;       // processors
+constexpr double kManyWrites = 30'000;   // a second: worth a word whatever they cost
 constexpr std::uint64_t kLeastLooks = 20;
 constexpr double kLeastDisk = 0.25;  // of the looks
 
@@ -43,7 +44,7 @@ std::vector<std::string> writers(std::vector<ThreadCounters> gains, double write
   for (std::size_t i = 0; i < std::min(gains.size(), kShown); i++) {
     const double share = static_cast<double>(count(gains[i])) / std::max(writes, 1.0);
     if (share < 0.1) break;
-    lines.push_back(fmt::format("{} of them by thread {} \"{}\"", percent_words(share), gains[i].tid,
+    lines.push_back(fmt::format("{} of them by thread {} \"{}\"", report::percent_words(share), gains[i].tid,
                                 report::escape_for_terminal(gains[i].name)));
   }
   return lines;
@@ -86,19 +87,19 @@ std::optional<SlowCause> writes_cause(const Counters& before, const Counters& af
   const double rate = static_cast<double>(*writes) / time;
   const double each = static_cast<double>(*bytes) / static_cast<double>(*writes);
   const double cost = seconds_of(*system) / time, used = cost + seconds_of(*user) / time;
-  if (rate < kLeastWrites || each > kMostBytes || cost < kLeastCost) return std::nullopt;
+  if (rate < kLeastWrites || each > kMostBytes || (cost < kLeastCost && rate < kManyWrites)) return std::nullopt;
   SlowCause cause;
   cause.kind = SlowKind::writes;
   cause.is_certain = true;
   cause.share = std::min(1.0, used > 0 ? cost / used : 0);
   bool is_file_certain = false;
   const std::string file = written_file(evidence, rate * each, is_file_certain);
-  cause.what =
-      fmt::format("{}/s of {}{}{}; {} of its processor time is the kernel's", count_words(rate), size_words(each),
-                  file.empty()      ? ""
-                  : is_file_certain ? " to "
-                                    : ", perhaps to ",
-                  file, percent_words(cause.share));
+  cause.what = fmt::format("{}/s of {}{}{}; {} of its processor time is the kernel's", report::count_words(rate),
+                           report::amount_words(each),
+                           file.empty()      ? ""
+                           : is_file_certain ? " to "
+                                             : ", perhaps to ",
+                           file, report::percent_words(cause.share));
   cause.place_of = "written";
   cause.facts = {{"per_second", rate}, {"bytes_each", each}, {"kernel_processors", cost}};
   cause.more = writers(thread_gains(before.kernel, after.kernel), static_cast<double>(*writes));
@@ -122,9 +123,9 @@ std::optional<SlowCause> disk_cause(const Counters& before, const Counters& afte
   cause.share = longest;
   const std::string call = call_words(evidence, tally.calls.front());
   if (longest >= threads * 0.8) {
-    cause.what = fmt::format("thread {} waits {} of the time: {}", busiest.tid, percent_words(longest), call);
+    cause.what = fmt::format("thread {} waits {} of the time: {}", busiest.tid, report::percent_words(longest), call);
   } else {
-    cause.what = fmt::format("{} threads wait for it at any time: {}", count_words(threads), call);
+    cause.what = fmt::format("{} threads wait for it at any time: {}", report::count_words(threads), call);
   }
   cause.place_of = "called";
   cause.facts = {{"waiting_threads", threads},
@@ -136,8 +137,8 @@ std::optional<SlowCause> disk_cause(const Counters& before, const Counters& afte
     cause.facts.emplace_back("major_faults_per_second", static_cast<double>(*faults) / time);
   for (std::size_t i = 1; i < std::min<std::size_t>(tally.calls.size(), 4); i++)
     cause.more.push_back(fmt::format("also {}: {}", call_words(evidence, tally.calls[i]),
-                                     percent_words(static_cast<double>(tally.calls[i].seen) /
-                                                   static_cast<double>(std::max<std::uint64_t>(seen, 1)))));
+                                     report::percent_words(static_cast<double>(tally.calls[i].seen) /
+                                                           static_cast<double>(std::max<std::uint64_t>(seen, 1)))));
   const bool is_sync = tally.calls.front().call == DiskCall::sync;
   cause.change = is_sync ? "one flush for many records, on a thread of its own" : "read or write less, or ahead";
   return cause;

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "features/why/counter_change.h"
-#include "features/why/rate_words.h"
 #include "output/report/escape.h"
+#include "output/report/rate_words.h"
 
 namespace mixstack::why {
 namespace {
@@ -27,7 +27,7 @@ std::string programs_words(const Starts& starts) {
     const perf::StartedProgram& p = starts.programs[i];
     const double share = static_cast<double>(p.count) / static_cast<double>(all);
     text += (i == 0 ? "" : ", ") + report::escape_for_terminal(p.path) + " " +
-            (p.count == all ? "all of them" : percent_words(share));
+            (p.count == all ? "all of them" : report::percent_words(share));
   }
   return text;
 }
@@ -53,7 +53,8 @@ std::optional<SlowCause> children_cause(const Counters& before, const Counters& 
   if (watched < kLeastTime) {
     if (cost < kCostAlone) return std::nullopt;
     SlowCause cause = cause_of(cost);
-    cause.what = fmt::format("those that ended used {}; how many it starts was not seen", processor_words(cost));
+    cause.what =
+        fmt::format("those that ended used {}; how many it starts was not seen", report::processor_words(cost));
     cause.facts = {{"processors", cost}};
     return cause;
   }
@@ -61,7 +62,8 @@ std::optional<SlowCause> children_cause(const Counters& before, const Counters& 
   const bool is_dear = cost >= kLeastCost || rate >= kRateAlone;
   if (evidence.starts->children < kLeastChildren || rate < kLeastRate || !is_dear) return std::nullopt;
   SlowCause cause = cause_of(cost);
-  cause.what = fmt::format("{}/s, {}, {}", count_words(rate), programs_words(*evidence.starts), processor_words(cost));
+  cause.what = fmt::format("{}/s, {}, {}", report::count_words(rate), programs_words(*evidence.starts),
+                           report::processor_words(cost));
   cause.facts = {{"per_second", rate}, {"processors", cost}};
   if (const auto faults = gain(before.kernel.children_faults, after.kernel.children_faults))
     cause.facts.emplace_back("page_faults_per_second", static_cast<double>(*faults) / time);

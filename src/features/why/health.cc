@@ -17,7 +17,15 @@ std::optional<std::uint64_t> compiling_of(const RuntimeCounters& r) {
   return r.compiling ? std::optional(static_cast<std::uint64_t>(r.compiling->count())) : std::nullopt;
 }
 
-/// Bytes that the threads of both looks allocated; those of threads that ended are not told.
+std::optional<std::uint64_t> queued_of(const ProcessDump& dump) {
+  std::optional<std::uint64_t> queued;
+  for (const RuntimeSummary& r : dump.runtimes)
+    if (r.pending && r.pending->pool) queued = queued.value_or(0) + r.pending->pool->queued;
+  return queued;
+}
+
+}  // namespace
+
 std::optional<double> allocated_between(const Counters& before, const Counters& after, double seconds) {
   std::map<std::uint64_t, std::uint64_t> then;
   bool is_known = false;
@@ -35,19 +43,11 @@ std::optional<double> allocated_between(const Counters& before, const Counters& 
   return static_cast<double>(bytes) / seconds;
 }
 
-std::optional<std::uint64_t> queued_of(const ProcessDump& dump) {
-  std::optional<std::uint64_t> queued;
-  for (const RuntimeSummary& r : dump.runtimes)
-    if (r.pending && r.pending->pool) queued = queued.value_or(0) + r.pending->pool->queued;
-  return queued;
-}
-
-}  // namespace
-
 std::optional<double> rate(const std::optional<std::uint64_t>& before, const std::optional<std::uint64_t>& after,
                            double seconds) {
-  if (!before || !after || *after < *before || seconds <= 0) return std::nullopt;
-  return static_cast<double>(*after - *before) / seconds;
+  const auto gained = gain(before, after);
+  if (!gained || seconds <= 0) return std::nullopt;
+  return static_cast<double>(*gained) / seconds;
 }
 
 std::optional<std::uint64_t> sum_of(const Counters& counters,
@@ -105,6 +105,9 @@ Health health_of(const Counters& before, const Counters& after, const ProcessDum
       waiters.insert(t.tid);
   health.lock_waiters = static_cast<std::uint32_t>(waiters.size());
   health.queued = queued_of(dump);
+  health.has_more_queued = std::any_of(dump.runtimes.begin(), dump.runtimes.end(), [](const RuntimeSummary& r) {
+    return r.pending && r.pending->pool && r.pending->pool->has_more;
+  });
   health.all_methods = sum_of(after, methods_of);
   if (const auto time = sum_of(after, compiling_of))
     health.all_compiling = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -139,6 +142,11 @@ Health health_of(const Counters& before, const Counters& after, const ProcessDum
   if (const auto time = rate(sum_of(before, compiling_of), sum_of(after, compiling_of), seconds))
     health.compiling = *time / 1e9;
   return health;
+}
+
+bool throws_often(const Counters& before, const Counters& after) {
+  const auto thrown = rate(sum_of(before, exceptions_of), sum_of(after, exceptions_of), seconds_between(before, after));
+  return thrown && *thrown >= kManyExceptions;
 }
 
 bool spends(const Counters& before, const Counters& after) {

@@ -14,6 +14,9 @@ namespace mixstack::why {
 /// Looks at counters closer together than this tell no rates.
 inline constexpr std::chrono::milliseconds kLeastBetween{100};
 
+/// A healthy program throws fewer exceptions than this a second.
+inline constexpr double kManyExceptions = 50;
+
 /// The growth of a counter, a second; nothing: one of the looks does not tell it, or it went back (another runtime).
 [[nodiscard]] std::optional<double> rate(const std::optional<std::uint64_t>& before,
                                          const std::optional<std::uint64_t>& after, double seconds);
@@ -28,6 +31,12 @@ inline constexpr std::chrono::milliseconds kLeastBetween{100};
 
 /// `dump` is of the last look.
 [[nodiscard]] Health health_of(const Counters& before, const Counters& after, const ProcessDump& dump);
+
+/// Whether more exceptions are thrown than a healthy program throws.
+[[nodiscard]] bool throws_often(const Counters& before, const Counters& after);
+
+/// The bytes that threads of both looks allocated, a second; those of threads that ended are not told.
+[[nodiscard]] std::optional<double> allocated_between(const Counters& before, const Counters& after, double seconds);
 
 /// Whether something is spent that samples show the place of, though no processor may be used much: exceptions, calls
 /// of write, page faults, collections, children, compiled methods.

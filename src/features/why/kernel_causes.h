@@ -6,11 +6,11 @@
 #include <span>
 #include <vector>
 
-#include "base/words/recording.h"
 #include "features/record/stack_recorder.h"
 #include "features/why/kernel_evidence.h"
 #include "mixstack/counters.h"
 #include "mixstack/dump.h"
+#include "mixstack/recording.h"
 #include "mixstack/slowness.h"
 
 namespace mixstack::why {

@@ -6,7 +6,8 @@
 #include <algorithm>
 
 #include "features/why/counter_change.h"
-#include "features/why/rate_words.h"
+#include "features/why/health.h"
+#include "output/report/rate_words.h"
 
 namespace mixstack::why {
 namespace {
@@ -48,7 +49,7 @@ bool rises_steadily(const std::vector<MemoryMoment>& moments, double grown) {
   return rises * 10 >= (moments.size() - 1) * 6 && deepest < grown * 0.2 && seen > grown * 0.5;
 }
 
-/// Bytes that all collectors have from the system; nothing: one of them does not tell.
+/// Bytes that all collectors have from the system; nothing: one of them does not tell, or has not collected yet.
 std::optional<double> committed(const Counters& counters) {
   double all = 0;
   for (const RuntimeCounters& r : counters.runtimes) {
@@ -56,6 +57,38 @@ std::optional<double> committed(const Counters& counters) {
     all += static_cast<double>(*r.committed);
   }
   return all;
+}
+
+/// The largest share of generation 0 that survived the last collection of a runtime; 1: not known.
+double survival(const Counters& counters) {
+  double most = 0;
+  for (const RuntimeCounters& r : counters.runtimes)
+    most = std::max(most, r.generations.empty() ? 1.0 : r.generations[0].survived.value_or(1));
+  return most;
+}
+
+/// At most so many bytes a second of what became resident are the collectors'; nothing: not known. Objects may lie in
+/// memory that a collector had long before, and make it resident when they are made: all of them until there is a
+/// collection, later those that survive.
+std::optional<double> managed_growth_at_most(const Counters& before, const Counters& after, double time) {
+  if (after.runtimes.empty()) return 0;
+  const auto then = committed(before), now = committed(after);
+  const auto grown = then && now ? std::optional(std::max(0.0, *now - *then) / time) : std::nullopt;
+  const auto allocated = allocated_between(before, after, time);
+  if (!allocated) return grown;
+  const auto collected = gain(collections_of(before, 0), collections_of(after, 0));
+  if (!collected || *collected == 0) return *allocated;
+  return std::max(*allocated * survival(after), grown.value_or(0));
+}
+
+/// At least so many bytes that are resident are not the collectors': what these had when they last collected, and what
+/// was allocated since, may all be.
+double outside_at_least(const Counters& before, const Counters& after, double time) {
+  double managed = committed(after).value_or(0), budget = 0;
+  for (const RuntimeCounters& r : after.runtimes)
+    budget += r.generations.empty() ? 0 : static_cast<double>(r.generations[0].budget);
+  managed += std::min(allocated_between(before, after, time).value_or(0) * time, budget);
+  return static_cast<double>(after.kernel.rss_anon.value_or(0)) - managed;
 }
 
 double methods_between(const Counters& before, const Counters& after) {
@@ -89,16 +122,16 @@ std::optional<SlowCause> page_faults_cause(const Counters& before, const Counter
   cause.kind = SlowKind::page_faults;
   cause.is_certain = !writes;
   cause.share = std::min(1.0, share);
-  cause.what = fmt::format("{}/s, {} of its processor time is the kernel's, which gives it memory", count_words(rate),
-                           percent_words(share));
+  cause.what = fmt::format("{}/s, {} of its processor time is the kernel's, which gives it memory",
+                           report::count_words(rate), report::percent_words(share));
   cause.place_of = "first used";
   cause.facts = {{"per_second", rate},
                  {"kernel_share", share},
                  {"kernel_processors", cost},
                  {"touched_bytes_per_second", touched},
                  {"kept_bytes_per_second", std::max(0.0, kept)}};
-  cause.more = {fmt::format("{}/s of memory are touched for the first time, and {}/s of it stay", size_words(touched),
-                            size_words(std::max(0.0, kept)))};
+  cause.more = {fmt::format("{}/s of memory are touched for the first time, and {}/s of it stay",
+                            report::amount_words(touched), report::amount_words(std::max(0.0, kept)))};
   cause.change = "keep large buffers and use them again: memory given back must be made anew";
   return cause;
 }
@@ -108,35 +141,37 @@ std::optional<SlowCause> native_growth_cause(const Counters& before, const Count
   const double time = seconds_between(before, after);
   const bool is_young = !evidence.uptime || *evidence.uptime < kStart;
   if (time < kLeastGrowthTime || is_young || before.runtimes.size() != after.runtimes.size()) return std::nullopt;
-  const auto heap_before = committed(before), heap_after = committed(after);
-  if (!before.kernel.rss_anon || !after.kernel.rss_anon || !heap_before || !heap_after) return std::nullopt;
+  const auto managed = managed_growth_at_most(before, after, time);
+  if (!before.kernel.rss_anon || !after.kernel.rss_anon || !managed) return std::nullopt;
   const double grown = static_cast<double>(*after.kernel.rss_anon) - static_cast<double>(*before.kernel.rss_anon);
-  const double heap = *heap_after - *heap_before;
-  const double outside = grown - std::max(heap, 0.0);
-  const double rate = outside / time;
+  const double rate = grown / time - *managed, outside = rate * time;
   if (rate < kLeastGrowth || outside < kLeastGrown || !rises_steadily(evidence.memory, grown)) return std::nullopt;
   if (methods_between(before, after) / time > kManyMethods) return std::nullopt;
+  // Where collectors use their memory by and by, it becomes resident by and by.
+  if (outside_at_least(before, after, time) < outside) return std::nullopt;
   SlowCause cause;
   cause.kind = SlowKind::memory;
   cause.is_certain = after.at - before.at >= kSure;
   cause.ends_itself = false;
-  const bool has_heap = !after.runtimes.empty();
-  const bool is_still = heap < outside * 0.1;
-  const std::string of_heap = has_heap ? fmt::format(" outside the GC heap ({}, {})", size_words(*heap_after),
-                                                     is_still ? "still" : fmt::format("+{}/s", size_words(heap / time)))
-                                       : " of memory that no file backs";
-  cause.what = fmt::format("{}/s{}", size_words(rate), of_heap);
+  const auto heap = committed(after);
+  const bool is_still = *managed < rate * 0.1;
+  const std::string moves = is_still ? "still" : fmt::format("+{}/s at most", report::amount_words(*managed));
+  const std::string of_heap = after.runtimes.empty() ? " of memory that no file backs"
+                              : heap ? fmt::format(" outside the GC heap ({}, {})", report::amount_words(*heap), moves)
+                                     : fmt::format(" outside the GC heap ({})", moves);
+  cause.what = fmt::format("{}/s{}", report::amount_words(rate), of_heap);
   cause.place_of = "first used";
   cause.facts = {
       {"bytes_per_second", rate}, {"native", 1}, {"resident_bytes", static_cast<double>(*after.kernel.rss_anon)}};
-  if (has_heap) cause.facts.emplace_back("heap_bytes", *heap_after);
+  if (heap && !after.runtimes.empty()) cause.facts.emplace_back("heap_bytes", *heap);
   constexpr double kHorizon = 600, kRoom = 4e9;  // s, bytes
   double room = kRoom;
   if (after.kernel.memory_limit && after.kernel.memory_used) {
     const auto limit = static_cast<double>(*after.kernel.memory_limit);
     room = std::max(1.0, limit - static_cast<double>(*after.kernel.memory_used));
     cause.facts.emplace_back("memory_limit", limit);
-    cause.more = {fmt::format("at this rate its limit of {} is reached in {:.0f} s", size_words(limit), room / rate)};
+    cause.more = {
+        fmt::format("at this rate its limit of {} is reached in {:.0f} s", report::amount_words(limit), room / rate)};
   }
   cause.share = std::min(1.0, rate * kHorizon / room);
   cause.change = "free what native code allocates; look for handles and buffers that are never disposed of";

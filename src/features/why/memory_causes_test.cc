@@ -72,6 +72,33 @@ TEST(MemoryCauses, AHeapThatGrowsIsNotOutsideOfIt) {
   EXPECT_FALSE(native_growth_cause(looks.before, looks.after, looks.evidence)) << "not known";
 }
 
+TEST(MemoryCauses, NewObjectsMayBeInMemoryThatTheCollectorHadBefore) {
+  TwoLooks looks;
+  looks.grow(20'400'000);
+  for (Counters* c : {&looks.before, &looks.after}) {
+    RuntimeCounters& r = c->runtimes[0];
+    r.generations.resize(5);
+    r.threads = {{.os_id = 7, .thread = 0x1000, .small = 0, .large = 0}};
+  }
+  looks.after.runtimes[0].threads[0].small = 20'000'000;
+  EXPECT_FALSE(native_growth_cause(looks.before, looks.after, looks.evidence)) << "no collection: all of it is new";
+  looks.after.runtimes[0].generations[0] = {.collections = 3, .survived = 0.02};
+  EXPECT_TRUE(native_growth_cause(looks.before, looks.after, looks.evidence)) << "its memory is used again";
+  looks.after.runtimes[0].committed = *looks.after.kernel.rss_anon - 8'000'000;
+  EXPECT_FALSE(native_growth_cause(looks.before, looks.after, looks.evidence)) << "it may all be the collector's";
+  looks.after.runtimes[0].committed = looks.before.runtimes[0].committed;
+  looks.after.runtimes[0].generations[0].survived = 0.98;
+  EXPECT_FALSE(native_growth_cause(looks.before, looks.after, looks.evidence));
+  for (Counters* c : {&looks.before, &looks.after}) {
+    c->runtimes[0].committed.reset();
+    c->runtimes[0].generations[0] = {};
+  }
+  looks.after.runtimes[0].threads[0].small = 100'000;
+  const auto cause = native_growth_cause(looks.before, looks.after, looks.evidence);
+  ASSERT_TRUE(cause) << "before the first collection, too";
+  EXPECT_EQ(cause->what, "10.2 MB/s outside the GC heap (still)");
+}
+
 TEST(MemoryCauses, MemoryThatIsFreedLaterDoesNotGrow) {
   TwoLooks looks;
   looks.grow(20'400'000);

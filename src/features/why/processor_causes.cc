@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "features/why/counter_change.h"
-#include "features/why/rate_words.h"
 #include "output/report/escape.h"
+#include "output/report/rate_words.h"
 
 namespace mixstack::why {
 namespace {
@@ -104,7 +104,7 @@ std::optional<SlowCause> crowded_cause(const Counters& before, const Counters& a
   cause.is_certain = true;
   cause.share = waiting_share;
   cause.what = fmt::format("its threads wait for a processor {} of the time they could run; {}",
-                           percent_words(waiting_share), others_words(evidence, others, processors));
+                           report::percent_words(waiting_share), others_words(evidence, others, processors));
   cause.facts = {{"waiting_share", waiting_share},
                  {"waiting_threads", waiting},
                  {"processors", running},

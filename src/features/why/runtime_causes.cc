@@ -13,6 +13,7 @@
 
 #include "features/why/health.h"
 #include "output/report/escape.h"
+#include "output/report/rate_words.h"
 #include "output/report/wait_words.h"
 
 namespace mixstack::why {
@@ -20,21 +21,12 @@ namespace {
 
 constexpr std::size_t kOldest = 2;
 constexpr double kMega = 1e6;
+constexpr double kManyLarge = 50 * kMega;  // bytes a second
 
-std::string percent(double share) { return fmt::format("{:.0f} %", std::clamp(share, 0.0, 1.0) * 100); }
-
-std::string per_second(double rate) {
-  if (rate >= 1000) {
-    std::string digits = fmt::format("{:.0f}", rate);
-    for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-    return digits + "/s";
-  }
-  return rate >= 10 ? fmt::format("{:.0f}/s", rate) : fmt::format("{:.1f}/s", rate);
-}
-
-std::string bytes_words(double bytes) {
-  return bytes >= 10 * kMega ? fmt::format("{:.0f} MB/s", bytes / kMega) : fmt::format("{:.1f} MB/s", bytes / kMega);
-}
+/// "36/s".
+std::string per_second(double rate) { return report::count_words(rate) + "/s"; }
+/// "12.3 MB/s".
+std::string bytes_words(double bytes) { return report::amount_words(bytes) + "/s"; }
 
 /// Processors that code of a kind had, by samples.
 std::optional<double> processors_of(const Busyness* busy, BusyKind kind) {
@@ -46,7 +38,7 @@ std::optional<double> processors_of(const Busyness* busy, BusyKind kind) {
 std::string allocator_words(const std::optional<Allocator>& most, const ProcessDump& dump) {
   if (!most || most->tid == 0 || most->share < 0.5) return {};
   return fmt::format("thread {} allocates {}", report::thread_words(dump, most->tid),
-                     most->share > 0.995 ? "all of it" : percent(most->share));
+                     most->share > 0.995 ? "all of it" : report::percent_words(most->share));
 }
 
 void add_words(std::string& words, std::string_view more) {
@@ -55,7 +47,7 @@ void add_words(std::string& words, std::string_view more) {
 
 }  // namespace
 
-void ReasonTally::note(const std::vector<RuntimeCounters>& runtimes) {
+void RuntimeTally::note(const std::vector<RuntimeCounters>& runtimes) {
   const bool is_first = numbers_.size() != runtimes.size();
   if (is_first) numbers_.assign(runtimes.size(), 0);
   for (std::size_t i = 0; i < runtimes.size(); i++) {
@@ -63,16 +55,26 @@ void ReasonTally::note(const std::vector<RuntimeCounters>& runtimes) {
     if (!is_first && number > numbers_[i])
       counts_[static_cast<std::size_t>(runtimes[i].last->reason)] += number - numbers_[i];
     numbers_[i] = number;
+    for (const std::string& type : runtimes[i].thrown)
+      if (thrown_.size() < kMostTypes || thrown_.contains(type)) thrown_[type]++;
   }
 }
 
-std::uint64_t ReasonTally::all() const {
+std::vector<std::string> RuntimeTally::thrown() const {
+  std::vector<std::string> types;
+  for (const auto& [type, count] : thrown_) types.push_back(type);
+  std::stable_sort(types.begin(), types.end(),
+                   [&](const auto& a, const auto& b) { return thrown_.at(a) > thrown_.at(b); });
+  return types;
+}
+
+std::uint64_t RuntimeTally::all() const {
   std::uint64_t sum = 0;
   for (const std::uint64_t count : counts_) sum += count;
   return sum;
 }
 
-std::optional<GcReason> ReasonTally::most() const {
+std::optional<GcReason> RuntimeTally::most() const {
   if (all() == 0) return std::nullopt;
   return static_cast<GcReason>(std::max_element(counts_.begin(), counts_.end()) - counts_.begin());
 }
@@ -114,19 +116,21 @@ std::optional<SlowCause> collections_cause(const RuntimeEvidence& e) {
   const double crowd = health.ready.value_or(0) > health.processors.value_or(0) ? 2 : 1;
   const bool pauses = (paused >= 0.05 * crowd && *health.collections >= 2) || paused >= 0.15 * crowd;
   const bool is_used = used >= 0.1 && e.busy->of(BusyKind::gc) * 10 >= e.busy->samples;
-  if (!pauses && !is_used) return std::nullopt;
+  const auto reason = e.reasons.most();
+  const auto most = most_allocating(e.before, e.after, e.dump);
+  const double full = health.full_collections.value_or(0);
+  // Large objects cost more than pauses: their memory is given back and made anew.
+  const bool are_large =
+      reason == GcReason::large_objects && full >= 2 && most && most->large >= kManyLarge && paused >= 0.01;
+  if (!pauses && !is_used && !are_large) return std::nullopt;
   SlowCause cause;
   cause.kind = SlowKind::collections;
   cause.is_certain = true;
   cause.share = std::clamp(std::max(paused, used), 0.0, 1.0);
-  const auto reason = e.reasons.most();
-  const auto most = most_allocating(e.before, e.after, e.dump);
-  const double full = health.full_collections.value_or(0);
-  const std::string of_time =
-      percent(pauses || paused > used ? paused : used) + (pauses || paused > used ? " of the time" : " of a processor");
-  const std::string rates = full > 0.7 * *health.collections
-                                ? per_second(full).replace(per_second(full).size() - 2, 2, " full ones/s")
-                                : per_second(*health.collections);
+  const std::string of_time = report::percent_words(pauses || paused >= used ? paused : used) +
+                              (pauses || paused >= used ? " of the time" : " of a processor");
+  const std::string rates =
+      full > 0.7 * *health.collections ? report::count_words(full) + " full ones/s" : per_second(*health.collections);
   if (reason == GcReason::induced) {
     cause.title = "FORCED COLLECTIONS";
     cause.what = fmt::format("{}, {}, by calls of GC.Collect and its kin", rates, of_time);
@@ -169,8 +173,10 @@ bool survives(const RuntimeCounters& r) {
     const GcGeneration& g = r.generations[generation];
     return g.survived && *g.survived >= least;
   };
-  // Until the first full collection no program has given anything back.
-  return is_kept(0, 0.6) && is_kept(1, 0.8) && r.generations[kOldest].collections != 0 && is_kept(kOldest, 0.9);
+  // The collector notes none for generation 1 where all of it had just become so. Until the first full collection no
+  // program has given anything back.
+  return is_kept(0, 0.6) && (!r.generations[1].survived || is_kept(1, 0.8)) &&
+         r.generations[kOldest].collections != 0 && is_kept(kOldest, 0.9);
 }
 
 }  // namespace
@@ -196,12 +202,13 @@ std::optional<SlowCause> managed_growth(const RuntimeEvidence& e) {
   // A tenth of an hour until it has grown by itself again counts like all of the time.
   cause.share = std::clamp(
       grows * 360 / std::max({size, static_cast<double>(e.after.kernel.rss_anon.value_or(0)), kMega}), 0.05, 1.0);
-  cause.what = fmt::format("{}, managed: {} of what is allocated survives", bytes_words(grows), percent(survived));
+  cause.what =
+      fmt::format("{}, managed: {} of what is allocated survives", bytes_words(grows), report::percent_words(survived));
   add_words(cause.what, allocator_words(most, e.dump));
   cause.place_of = "allocated";
   cause.facts = {{"bytes_per_second", grows},
                  {"survived_0", survived},
-                 {"survived_1", *keeps->generations[1].survived},
+                 {"survived_1", keeps->generations[1].survived.value_or(1)},
                  {"survived_2", *keeps->generations[kOldest].survived},
                  {"full_collections", static_cast<double>(full)},
                  {"heap_bytes", size}};
@@ -211,7 +218,7 @@ std::optional<SlowCause> managed_growth(const RuntimeEvidence& e) {
 
 namespace {
 
-/// Types of the exceptions that threads threw last, the most frequent first.
+/// Types of the exceptions that threads threw last, the most frequent first. Most runtimes forget one that is caught.
 std::vector<std::string> last_thrown(const ProcessDump& dump, const std::set<std::uint32_t>& throwing) {
   std::map<std::string, int> types;
   for (const ThreadDump& t : dump.threads)
@@ -227,16 +234,17 @@ std::vector<std::string> last_thrown(const ProcessDump& dump, const std::set<std
 }  // namespace
 
 std::optional<SlowCause> exceptions_cause(const RuntimeEvidence& e) {
-  constexpr double kHealthy = 50, kCost = 20e-6;  // a second; seconds of a processor for each, at least
+  constexpr double kCost = 20e-6;  // seconds of a processor for each, at least
   constexpr std::size_t kMostTypes = 3;
   const Health health = health_of(e.before, e.after, e.dump);
-  if (!health.exceptions || *health.exceptions < kHealthy) return std::nullopt;
+  if (!health.exceptions || *health.exceptions < kManyExceptions) return std::nullopt;
   SlowCause cause;
   cause.kind = SlowKind::exceptions;
   cause.is_certain = true;
   cause.share = std::min(*health.exceptions * kCost, 1.0);
   cause.what = per_second(*health.exceptions) + ", caught at once";
-  const auto types = last_thrown(e.dump, e.throwing);
+  auto types = e.reasons.thrown();
+  if (types.empty()) types = last_thrown(e.dump, e.throwing);
   for (std::size_t i = 0; i < std::min(types.size(), kMostTypes); i++)
     cause.what += (i == 0 ? ": " : ", ") + report::escape_for_terminal(types[i]);
   cause.place_of = "thrown";
@@ -252,14 +260,15 @@ std::optional<SlowCause> compiling_cause(const RuntimeEvidence& e) {
   const double used = std::min(*health.compiling, processors_of(e.busy, BusyKind::jit).value_or(*health.compiling));
   const bool starts = e.uptime && *e.uptime < kStart;
   const double all = std::max(health.processors.value_or(used), 0.01);
-  if (used < (starts ? 0.3 : 0.15) || used / all < 0.25 || *health.methods < (starts ? 200 : 50)) return std::nullopt;
+  // A start compiles what it needs: some hundred methods in its first seconds.
+  if (used < (starts ? 0.5 : 0.15) || used / all < 0.25 || *health.methods < (starts ? 600 : 50)) return std::nullopt;
   SlowCause cause;
   cause.kind = SlowKind::compiling;
   cause.is_certain = true;
   cause.ends_itself = true;
   cause.share = std::min(used, 1.0);
-  cause.what = fmt::format("{} of {:.1f} processors, {} methods/s", percent(used / all), all,
-                           per_second(*health.methods).substr(0, per_second(*health.methods).size() - 2));
+  cause.what = fmt::format("{} of {:.1f} processors, {} methods/s", report::percent_words(used / all), all,
+                           report::count_words(*health.methods));
   cause.place_of = "needed";
   cause.facts = {{"methods_per_second", *health.methods}, {"processors", used}};
   if (health.all_methods) cause.facts.emplace_back("methods", static_cast<double>(*health.all_methods));
@@ -280,6 +289,27 @@ std::vector<SlowCause> runtime_causes(const RuntimeEvidence& evidence) {
   if (auto cause = exceptions_cause(evidence)) causes.push_back(std::move(*cause));
   if (auto cause = compiling_cause(evidence)) causes.push_back(std::move(*cause));
   return causes;
+}
+
+void fold_page_faults(std::vector<SlowCause>& causes) {
+  constexpr double kExplained = 0.5;  // of the bytes that are touched for the first time
+  const auto of_kind = [&](SlowKind kind) {
+    return std::find_if(causes.begin(), causes.end(), [kind](const SlowCause& c) { return c.kind == kind; });
+  };
+  const auto fact = [](const SlowCause& cause, std::string_view name) {
+    for (const auto& [known, value] : cause.facts)
+      if (known == name) return value;
+    return 0.0;
+  };
+  const auto collections = of_kind(SlowKind::collections), faults = of_kind(SlowKind::page_faults);
+  if (collections == causes.end() || faults == causes.end()) return;
+  const double touched = fact(*faults, "touched_bytes_per_second");
+  if (fact(*collections, "large_bytes_per_second") < touched * kExplained) return;
+  collections->more.push_back("the kernel makes the memory of large objects anew: " + faults->what);
+  collections->facts.emplace_back("page_faults_per_second", fact(*faults, "per_second"));
+  collections->facts.emplace_back("kernel_share", fact(*faults, "kernel_share"));
+  collections->share = std::max(collections->share, faults->share);
+  causes.erase(faults);
 }
 
 }  // namespace mixstack::why

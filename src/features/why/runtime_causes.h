@@ -3,8 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "mixstack/busy.h"
@@ -16,26 +18,31 @@ namespace mixstack::why {
 
 inline constexpr std::size_t kGcReasons = 6;
 
-/// Why collections began. The runtime keeps the reason of the last one alone: it is read again and again, and those
-/// that came in between count like the one that was seen.
-class ReasonTally {
+/// What the runtime shows only for a moment. Why collections began: it keeps the reason of the last one alone, so it is
+/// read again and again, and those that came in between count like the one that was seen. Types of exceptions: they are
+/// there while a thread handles one.
+class RuntimeTally {
  public:
   void note(const std::vector<RuntimeCounters>& runtimes);
   [[nodiscard]] std::uint64_t of(GcReason reason) const { return counts_[static_cast<std::size_t>(reason)]; }
   [[nodiscard]] std::uint64_t all() const;
   /// The reason of most of them; nothing: none was seen.
   [[nodiscard]] std::optional<GcReason> most() const;
+  /// Types of exceptions, those seen most often first.
+  [[nodiscard]] std::vector<std::string> thrown() const;
 
  private:
   std::array<std::uint64_t, kGcReasons> counts_{};
   std::vector<std::uint64_t> numbers_;  ///< by runtime: the last collection seen
+  static constexpr std::size_t kMostTypes = 256;
+  std::map<std::string, std::uint64_t> thrown_;
 };
 
 /// Events between the first look and the last.
 struct RuntimeEvidence {
   const Counters& before;
   const Counters& after;
-  const ReasonTally& reasons;
+  const RuntimeTally& reasons;
   const ProcessDump& dump;                           ///< of the last look
   const Busyness* busy = nullptr;                    ///< samples of about that time; null: none
   std::optional<std::chrono::nanoseconds> uptime{};  ///< of the process
@@ -49,6 +56,9 @@ struct RuntimeEvidence {
 [[nodiscard]] std::optional<SlowCause> managed_growth(const RuntimeEvidence& evidence);
 [[nodiscard]] std::optional<SlowCause> exceptions_cause(const RuntimeEvidence& evidence);
 [[nodiscard]] std::optional<SlowCause> compiling_cause(const RuntimeEvidence& evidence);
+
+/// Page faults of memory that large objects get, and give back when they are collected, are a part of that cause.
+void fold_page_faults(std::vector<SlowCause>& causes);
 
 /// The thread that allocated most between two looks.
 struct Allocator {

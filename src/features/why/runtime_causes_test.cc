@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 /// A second of a process with one runtime and one thread.
 struct Second {
   Counters before, after;
-  ReasonTally reasons;
+  RuntimeTally reasons;
   ProcessDump dump;
 
   Second() {
@@ -122,7 +122,7 @@ TEST(RuntimeCauses, MemoryGrowsWhereAllSurvives) {
   auto cause = managed_growth(second.evidence());
   ASSERT_TRUE(cause);
   EXPECT_TRUE(cause->is_certain);
-  EXPECT_EQ(cause->what, "12 MB/s, managed: 98 % of what is allocated survives; thread 7 allocates all of it");
+  EXPECT_EQ(cause->what, "11.8 MB/s, managed: 98 % of what is allocated survives; thread 7 allocates all of it");
   second.now().generations[2].survived = 0.36;  // dies in middle age
   EXPECT_FALSE(managed_growth(second.evidence()));
   second.now().generations[2].survived = 1.0;
@@ -135,7 +135,7 @@ TEST(RuntimeCauses, Exceptions) {
   second.now().exceptions = 20'221;
   auto cause = exceptions_cause(second.evidence());
   ASSERT_TRUE(cause);
-  EXPECT_EQ(cause->what, "20,211/s, caught at once: Shop.Broken");
+  EXPECT_EQ(cause->what, "20,200/s, caught at once: Shop.Broken");
   second.now().exceptions = 5;  // another runtime than before
   EXPECT_FALSE(exceptions_cause(second.evidence()));
   second.now().exceptions.reset();
@@ -153,7 +153,7 @@ TEST(RuntimeCauses, CompilingButNotOfAStart) {
 }
 
 TEST(RuntimeCauses, ReasonsAreCountedAtEachChange) {
-  ReasonTally tally;
+  RuntimeTally tally;
   std::vector<RuntimeCounters> runtimes(1);
   runtimes[0].last = GcLast{.number = 10, .generation = 0, .reason = GcReason::induced};
   tally.note(runtimes);
@@ -183,6 +183,39 @@ TEST(Advice, TheMachineComesFirst) {
     EXPECT_FALSE(c.change.empty());
     EXPECT_EQ(c.next.find('{'), std::string::npos);
   }
+}
+
+TEST(RuntimeCauses, TypesOfExceptionsAreThoseThatWereSeen) {
+  Second second;
+  second.now().exceptions = 2010;
+  second.now().thrown = {"Shop.Refused"};
+  second.reasons.note(second.after.runtimes);
+  second.now().thrown = {"Shop.Late", "Shop.Refused"};
+  second.reasons.note(second.after.runtimes);
+  const auto cause = exceptions_cause(second.evidence());
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->what, "2,000/s, caught at once: Shop.Refused, Shop.Late");
+}
+
+TEST(RuntimeCauses, MemoryOfLargeObjectsIsMadeAnew) {
+  Second second;
+  second.collect(80, GcReason::large_objects, 80);
+  second.now().pauses = 40ms;
+  second.now().threads[0].large = 2'000'000'000;
+  std::vector<SlowCause> causes = runtime_causes(second.evidence());
+  ASSERT_EQ(causes.size(), 1u);
+  SlowCause& faults = causes.emplace_back();
+  faults.kind = SlowKind::page_faults;
+  faults.what = "180,000/s";
+  faults.share = 0.7;
+  faults.facts = {{"touched_bytes_per_second", 5e9}};
+  fold_page_faults(causes);
+  EXPECT_EQ(causes.size(), 2u) << "others touch more";
+  causes[1].facts = {{"touched_bytes_per_second", 1.2e9}};
+  fold_page_faults(causes);
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_EQ(causes[0].share, 0.7);
+  EXPECT_EQ(causes[0].more.back(), "the kernel makes the memory of large objects anew: 180,000/s");
 }
 
 }  // namespace

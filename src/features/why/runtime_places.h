@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "base/words/recording.h"
 #include "features/why/runtime_causes.h"
 #include "mixstack/dump.h"
+#include "mixstack/recording.h"
 #include "mixstack/slowness.h"
 
 namespace mixstack::why {

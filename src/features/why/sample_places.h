@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 
 namespace mixstack::why {
 

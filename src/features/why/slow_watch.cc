@@ -63,8 +63,20 @@ bool SlowWatch::touches_memory() const {
          is_above(before_.kernel.rss_anon, after_.kernel.rss_anon, kBytes);
 }
 
+/// A thread that throws now and then handles its exceptions for a small part of the time: many short looks.
+void SlowWatch::look_for_types() {
+  constexpr std::chrono::milliseconds kLongest{250};
+  constexpr std::chrono::microseconds kPause{40};
+  const auto end = std::chrono::steady_clock::now() + kLongest;
+  while (reasons_.thrown().empty() && std::chrono::steady_clock::now() < end) {
+    poll();
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 void SlowWatch::end() {
   poll();
+  if (throws_often(before_, read())) look_for_types();
   after_ = read();
   evidence_ = kernel_.end();
 }
@@ -79,6 +91,7 @@ std::vector<SlowCause> SlowWatch::causes(const ProcessDump& dump, const LockTall
   if (recording != nullptr) evidence.throwing = throwing_threads(*recording);
   std::vector<SlowCause> causes = runtime_causes(evidence);
   for (SlowCause& cause : kernel_causes(before_, after_, evidence_)) causes.push_back(std::move(cause));
+  fold_page_faults(causes);
   for (SlowCause& cause : locks.causes(before_, after_, dump)) causes.push_back(std::move(cause));
   if (recording != nullptr) {
     add_runtime_places(*recording, most_allocating(before_, after_, dump), causes);

@@ -7,7 +7,6 @@
 #include <optional>
 #include <vector>
 
-#include "base/words/recording.h"
 #include "features/record/stack_recorder.h"
 #include "features/why/kernel_causes.h"
 #include "features/why/lock_tally.h"
@@ -15,6 +14,7 @@
 #include "mixstack/busy.h"
 #include "mixstack/counters.h"
 #include "mixstack/dump.h"
+#include "mixstack/recording.h"
 #include "mixstack/slowness.h"
 
 namespace mixstack::why {
@@ -45,11 +45,12 @@ class SlowWatch {
 
  private:
   [[nodiscard]] Counters read() const;
+  void look_for_types();
 
   std::shared_ptr<record::SharedSession> session_;
   std::uint32_t pid_;
   KernelWatch kernel_;
-  ReasonTally reasons_;
+  RuntimeTally reasons_;
   Counters before_, after_;
   KernelEvidence evidence_;
 };

@@ -3,15 +3,16 @@
 // Input: a session over a process or a core, and what is wanted. Output: the last look's dump, verdicts, contended
 // locks, counters, causes of slowness, and samples of what runs where nothing is stuck. Order: look; read counters;
 // where a verdict could be a healthy moment let time pass, with an eye on the clocks of the threads that must not run
-// meanwhile; look again and keep what lasts; search the heap; where a lock was waited for look some times more; sample
-// where something runs or is spent; read counters again. The heap comes last of the looks for verdicts: its stop makes
-// threads run that had not run before it.
-// Bounds: four tries for each of two looks where threads do not stop in time (25, 50, 100 ms apart); 2 s between looks;
-// kMostLockLooks looks for locks and kMostCallerLooks for callers; samples for as long as is wanted. A core is looked
-// at once: nothing changes in it.
+// meanwhile; look again and keep what lasts, and of threads that hold up others those that still do at eight more
+// looks; search the heap; where a lock was waited for look some times more; sample where something runs or is spent;
+// read counters again. The heap comes last of the looks for verdicts: its stop makes threads run that had not run
+// before it. Bounds: four tries for each of two looks where threads do not stop in time (25, 50, 100 ms apart); 2 s
+// between looks; kMostLockLooks looks for locks and kMostCallerLooks for callers; samples for as long as is wanted. A
+// core is looked at once: nothing changes in it.
 #include "mixstack/why.h"
 
 #include <algorithm>
+#include <array>
 #include <thread>
 #include <utility>
 
@@ -66,6 +67,7 @@ struct Why::Implementation {
   [[nodiscard]] Result<WhyAnswer> judge(const WhyOptions& wanted);
   [[nodiscard]] Result<void> add_heap(const WhyOptions& wanted, WhyAnswer& answer) const;
   [[nodiscard]] bool is_to_sample(const WhyOptions& wanted, const WhyAnswer& answer);
+  void confirm_owners(const WhyOptions& wanted, WhyAnswer& answer);
   void look_at_locks(const WhyOptions& wanted, WhyAnswer& answer);
   void look_for_callers(const WhyOptions& wanted, WhyAnswer& answer) const;
   void sample(const WhyOptions& wanted, WhyAnswer& answer);
@@ -141,10 +143,32 @@ Result<WhyAnswer> Why::Implementation::judge(const WhyOptions& wanted) {
   if (!second) return second;
   locks.add(second->dump, second->began);
   second->verdicts = why::lasting(first->dump, first->verdicts, second->dump, second->verdicts, at_rest);
+  confirm_owners(wanted, *second);
   if (!second->verdicts.empty()) return second;
   second->contended = why::contentions(second->dump);
   why::mark_lasting(contended, second->contended);
   return second;
+}
+
+/// Threads may wait for seconds for a lock that others get again and again: no thread holds them up then, though two
+/// looks may have found the same owner by chance.
+void Why::Implementation::confirm_owners(const WhyOptions& wanted, WhyAnswer& answer) {
+  constexpr std::array kBetween{11, 23, 7, 37, 13, 53, 17, 29};  // ms: in step with no loop
+  const auto is_chain = [](const Verdict& v) { return v.kind == VerdictKind::chain && !v.steps.empty(); };
+  for (const int pause : kBetween) {
+    if (std::none_of(answer.verdicts.begin(), answer.verdicts.end(), is_chain)) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+    const auto again = look(wanted);
+    if (!again) return;
+    locks.add(again->dump, again->began);
+    const auto has_another_owner = [&](const Verdict& v) {
+      const auto is_it = [&](const Verdict& now) {
+        return is_chain(now) && now.steps.back().thread == v.steps.back().thread;
+      };
+      return is_chain(v) && std::none_of(again->verdicts.begin(), again->verdicts.end(), is_it);
+    };
+    std::erase_if(answer.verdicts, has_another_owner);
+  }
 }
 
 Result<void> Why::Implementation::add_heap(const WhyOptions& wanted, WhyAnswer& answer) const {

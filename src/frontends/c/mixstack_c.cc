@@ -4,12 +4,11 @@
 // Algorithm: 1. static_asserts compare every C enumerator with its C++ twin, so that values are cast without a table.
 // 2. `read_options` copies the caller's structure by its `size`: an older caller's missing members become 0, a newer
 // caller's unknown ones must be 0. 3. `guarded` runs the C++ call and turns exceptions into MIXSTACK_INTERNAL.
-// 4. `write_answer` copies back as many bytes as the caller's structure has.
+// 4. `write_answer` (handles.h) copies back as many bytes as the caller's structure has.
 // Bounds: kMostOptionBytes for a structure; indexes are compared with the dump; `copy_text` writes at most `capacity`
 // bytes with the NUL. All other limits are the session's.
 #include <mixstack.h>
 
-#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -17,28 +16,19 @@
 #include <string_view>
 #include <type_traits>
 
+#include "frontends/c/handles.h"
 #include "mixstack/report.h"
 #include "mixstack/session.h"
-#include "mixstack/why.h"
-
-struct mixstack_session {
-  mixstack::Why why;  ///< owns the session
-};
-
-struct mixstack_answer {
-  mixstack::WhyAnswer answer;
-  std::string json, text;
-};
-
-struct mixstack_dump {
-  mixstack::ProcessDump dump;
-  std::string json, text;
-};
 
 namespace {
 
 using mixstack::Error;
 using mixstack::ErrorCode;
+using mixstack::c::guarded;
+using mixstack::c::kept;
+using mixstack::c::read_options;
+using mixstack::c::set;
+using mixstack::c::write_answer;
 
 // The numbers of these enumerators are part of the ABI.
 template <class C, class Cpp>
@@ -82,6 +72,8 @@ static_assert(same(MIXSTACK_CHECKPOINT, mixstack::Trust::checkpoint));
 static_assert(same(MIXSTACK_FRAME_POINTER, mixstack::Trust::frame_pointer));
 static_assert(same(MIXSTACK_PROLOGUE, mixstack::Trust::prologue));
 static_assert(same(MIXSTACK_INFERRED, mixstack::Trust::inferred));
+static_assert(same(MIXSTACK_WHY_LOOK, mixstack::WhyStep::look) && same(MIXSTACK_WHY_REST, mixstack::WhyStep::rest) &&
+              same(MIXSTACK_WHY_HEAP, mixstack::WhyStep::heap) && same(MIXSTACK_WHY_SAMPLE, mixstack::WhyStep::sample));
 static_assert(same(MIXSTACK_CALLING_ONLY, mixstack::OwnThreads::calling_only) &&
               same(MIXSTACK_BY_SIGNAL, mixstack::OwnThreads::by_signal) &&
               same(MIXSTACK_BY_HELPER, mixstack::OwnThreads::by_helper));
@@ -94,56 +86,12 @@ static_assert(std::has_unique_object_representations_v<mixstack_error> &&
               std::has_unique_object_representations_v<mixstack_thread> &&
               std::has_unique_object_representations_v<mixstack_frame>);
 
-constexpr std::size_t kMostOptionBytes = 4096;  // a larger size is invalid
-
-/// Copies a caller's structure; the members that an older caller's smaller one lacks become 0.
-template <class T>
-bool read_options(const T* from, T& to) {
-  to = {};
-  if (from == nullptr) return true;
-  if (from->size <= sizeof from->size || from->size > kMostOptionBytes) return false;
-  const auto* bytes = reinterpret_cast<const unsigned char*>(from);
-  for (std::size_t i = sizeof(T); i < from->size; i++)
-    if (bytes[i] != 0) return false;  // a newer caller sets an option that we do not know
-  std::memcpy(&to, from, std::min(from->size, sizeof(T)));
-  return true;
-}
-
-/// Copies as many members as a caller's structure, perhaps an older and smaller one, has room for.
-template <class T>
-bool write_answer(T from, T* to) {
-  if (to == nullptr || to->size <= sizeof to->size) return false;
-  from.size = to->size;
-  std::memcpy(to, &from, std::min(to->size, sizeof(T)));
-  return true;
-}
-
-void set(mixstack_error* out, const Error& error) {
-  mixstack_error answer{};
-  answer.code = static_cast<int32_t>(error.code);
-  answer.os_error = error.os_error;
-  answer.value = error.value;
-  (void)write_answer(answer, out);
-}
-
 std::size_t copy_text(std::string_view text, char* out, std::size_t capacity) {
   if (out == nullptr || capacity == 0) return text.size();
   const std::size_t n = std::min(text.size(), capacity - 1);
   std::memcpy(out, text.data(), n);
   out[n] = 0;
   return text.size();
-}
-
-/// Stops exceptions (std::bad_alloc above all) from reaching C callers.
-template <class Work>
-auto guarded(mixstack_error* error, Work work) -> decltype(work()) {
-  set(error, {});
-  try {
-    return work();
-  } catch (const std::exception&) {
-    set(error, {ErrorCode::internal, 0, 0});
-    return nullptr;
-  }
 }
 
 mixstack_session* adopt(mixstack::Result<std::unique_ptr<mixstack::Session>> opened, mixstack_error* error) {
@@ -186,23 +134,15 @@ const mixstack::ThreadDump* thread_at(const mixstack_dump* dump, size_t index) {
   return dump != nullptr && index < dump->dump.threads.size() ? &dump->dump.threads[index] : nullptr;
 }
 
-/// Makes a text once and keeps it with the dump; empty when that throws.
-template <class Write>
-const char* kept(std::string& text, Write write) {
-  if (!text.empty()) return text.c_str();
-  try {
-    write([&text](std::string_view piece) { text += piece; });
-  } catch (const std::exception&) {
-    text.clear();
-  }
-  return text.c_str();
-}
-
 mixstack::WhyOptions why_options(const mixstack_why_options& options) {
   mixstack::WhyOptions out;
   out.data = options.data != 0;
   if (options.sample_ms != 0) out.sample = std::chrono::milliseconds(options.sample_ms);
   if (options.no_samples != 0) out.sample = std::chrono::milliseconds(0);
+  if (options.progress != nullptr)
+    out.progress = [ask = options.progress, context = options.context](mixstack::WhyStep step) {
+      return ask(context, static_cast<int32_t>(step)) != 0;
+    };
   return out;
 }
 

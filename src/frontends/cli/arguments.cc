@@ -36,47 +36,45 @@ struct RawOptions {
   bool help = false;
 };
 
-void declare_dump(CLI::App& app, RawOptions& raw, DumpArguments& dump, bool pid_must_be_positional) {
-  app.set_help_flag();
-  app.add_flag("-h,--help", raw.help);
-  app.add_option("PID", raw.pid)->required(pid_must_be_positional);
-  app.add_option("MORE_PIDS", raw.more_pids);
-  app.add_option("-p,--pid", raw.pid_option);
-  app.add_option("-n,--name", dump.name);
-  app.add_option("-c,--core", dump.core.path);
-  app.add_option("--core-of", dump.stored_core);
-  app.add_option("--sysroot", dump.core.sysroots)->allow_extra_args(false);
-  app.add_option("--exe", dump.core.executable);
-  app.add_flag("--only-sysroot", raw.only_sysroot);
-  app.add_option("-t,--thread,--threads", raw.threads)->expected(1, 1 << 20)->delimiter(',');
-  app.add_flag("-j,--json", dump.json);
-  app.add_flag("--managed-only", dump.managed_only);
-  app.add_flag("--frames", dump.options.walk.explicit_frames);
-  app.add_flag("--registers", dump.options.walk.keep_registers);
-  app.add_flag("--explain", dump.options.walk.explain);
-  app.add_flag("--arguments", dump.options.arguments);
-  app.add_flag("--data", dump.options.data);
-  app.add_flag("-m,--merge", dump.merge);
-  app.add_flag("--tree", dump.tree);
-  app.add_flag("-a,--all", dump.all);
-  app.add_flag("-w,--wide", dump.wide);
-  app.add_flag("--no-pager", dump.no_pager);
-  app.add_flag("--raw-names", dump.raw_names);
-  app.add_flag("--no-fold", dump.no_fold);
-  app.add_flag("--async", dump.async);
-  app.add_flag("--heap", dump.heap);
-  app.add_option("--heap-limit", raw.heap_limit);
-  app.add_flag("--no-lines", raw.no_lines);
-  app.add_flag("--all-lines", raw.all_lines);
-  app.add_option("--provider", raw.provider)->type_name("auto|cdac|dac");
-  app.add_option("--symbol-path", dump.symbol_path);
-  app.add_option("--dac", dump.runtime.dac_path);
-  app.add_option("--max-frames", raw.max_frames);
-  app.add_option("--frame-budget", raw.frame_budget);
-  app.add_flag("--no-stop", dump.no_stop);
-  app.add_option("--stop-timeout", raw.stop_timeout);
-  app.add_option("--wait", raw.wait);
-  app.add_option("--color,--colour", raw.color)->type_name("auto|always|never");
+void declare_dump(OptionSet& options, RawOptions& raw, DumpArguments& dump, bool pid_must_be_positional) {
+  options.positional("PID", raw.pid)->required(pid_must_be_positional);
+  options.positional("MORE_PIDS", raw.more_pids);
+  options.value("--pid", raw.pid_option);
+  options.value("--name", dump.name);
+  options.value("--core", dump.core.path);
+  options.value("--core-of", dump.stored_core);
+  options.value("--sysroot", dump.core.sysroots)->allow_extra_args(false);
+  options.value("--exe", dump.core.executable);
+  options.flag("--only-sysroot", raw.only_sysroot);
+  options.value("--thread", raw.threads, "--threads")->expected(1, 1 << 20)->delimiter(',');
+  options.flag("--json", dump.json);
+  options.flag("--managed-only", dump.managed_only);
+  options.flag("--frames", dump.options.walk.explicit_frames);
+  options.flag("--registers", dump.options.walk.keep_registers);
+  options.flag("--explain", dump.options.walk.explain);
+  options.flag("--arguments", dump.options.arguments);
+  options.flag("--data", dump.options.data);
+  options.flag("--merge", dump.merge);
+  options.flag("--tree", dump.tree);
+  options.flag("--all", dump.all);
+  options.flag("--wide", dump.wide);
+  options.flag("--no-pager", dump.no_pager);
+  options.flag("--raw-names", dump.raw_names);
+  options.flag("--no-fold", dump.no_fold);
+  options.flag("--async", dump.async);
+  options.flag("--heap", dump.heap);
+  options.value("--heap-limit", raw.heap_limit);
+  options.flag("--no-lines", raw.no_lines);
+  options.flag("--all-lines", raw.all_lines);
+  options.value("--provider", raw.provider)->type_name("auto|cdac|dac");
+  options.value("--symbol-path", dump.symbol_path);
+  options.value("--dac", dump.runtime.dac_path);
+  options.value("--max-frames", raw.max_frames);
+  options.value("--frame-budget", raw.frame_budget);
+  options.flag("--no-stop", dump.no_stop);
+  options.value("--stop-timeout", raw.stop_timeout);
+  options.value("--wait", raw.wait);
+  options.value("--color", raw.color, "--colour")->type_name("auto|always|never");
 }
 
 void read_lines(const RawOptions& raw, DumpArguments& dump) {
@@ -193,9 +191,13 @@ std::string read_looks(const RawOptions& raw, DumpArguments& dump) {
 Invocation parse_dump_with(CLI::App& app, std::vector<std::string> arguments, bool pid_must_be_positional) {
   RawOptions raw;
   Invocation result{Action::dump, {}, {}};
-  declare_dump(app, raw, result.dump, pid_must_be_positional);
+  const HelpPage page = dump_page();
+  OptionSet options(app, page);
+  app.set_help_flag();
+  app.add_flag("-h,--help", raw.help);
+  declare_dump(options, raw, result.dump, pid_must_be_positional);
   app.parse(std::move(arguments));
-  if (raw.help) return help_of(app, dump_help());
+  if (raw.help) return help_of(app, page);
   read_lines(raw, result.dump);
   for (auto* read : {read_core, read_pid, read_provider, read_threads, read_limits, read_heap, read_looks})
     if (std::string text = read(raw, result.dump); !text.empty()) return wrong(std::move(text));
@@ -223,13 +225,13 @@ Invocation parse_ps(std::vector<std::string> arguments) {
   PsArguments ps;
   Invocation result = parse_small(
       std::move(arguments), {Action::ps, {}, {}}, "mixstack ps",
-      [&](CLI::App& app) {
-        app.add_option("-n,--name", ps.name);
-        app.add_flag("-j,--json", ps.json);
-        app.add_flag("-w,--wide", ps.wide);
-        app.add_flag("-q,--quick", ps.quick);
+      [&](OptionSet& options) {
+        options.value("--name", ps.name);
+        options.flag("--json", ps.json);
+        options.flag("--wide", ps.wide);
+        options.flag("--quick", ps.quick);
       },
-      ps_help());
+      ps_page());
   result.ps = ps;
   return result;
 }
@@ -239,11 +241,11 @@ Invocation parse_doctor(std::vector<std::string> arguments) {
   std::string pid;
   Invocation result = parse_small(
       std::move(arguments), {Action::doctor, {}, {}}, "mixstack doctor",
-      [&](CLI::App& app) {
-        app.add_option("PID", pid);
-        app.add_flag("-j,--json", doctor.json);
+      [&](OptionSet& options) {
+        options.positional("PID", pid);
+        options.flag("--json", doctor.json);
       },
-      doctor_help());
+      doctor_page());
   if (result.action == Action::doctor && !pid.empty()) {
     const auto value = whole_number(pid, INT32_MAX);
     if (!value || *value == 0) return wrong(fmt::format("'{}' is not a pid", pid));
@@ -259,19 +261,19 @@ Invocation parse_pack(std::vector<std::string> arguments) {
   bool only_sysroot = false;
   Invocation result = parse_small(
       std::move(arguments), {Action::pack, {}, {}}, "mixstack pack",
-      [&](CLI::App& app) {
-        app.add_option("PID", what);
-        app.add_option("-o,--out", pack.out);
-        app.add_option("-c,--core", pack.core.path);
-        app.add_option("--sysroot", pack.core.sysroots)->allow_extra_args(false);
-        app.add_option("--exe", pack.core.executable);
-        app.add_flag("--only-sysroot", only_sysroot);
-        app.add_flag("--full", pack.full);
-        app.add_flag("--with-environment", pack.with_environment);
-        app.add_flag("--with-command-line", pack.with_command_line);
-        app.add_flag("-f,--force", pack.force);
+      [&](OptionSet& options) {
+        options.positional("PID", what);
+        options.value("--out", pack.out);
+        options.value("--core", pack.core.path);
+        options.value("--sysroot", pack.core.sysroots)->allow_extra_args(false);
+        options.value("--exe", pack.core.executable);
+        options.flag("--only-sysroot", only_sysroot);
+        options.flag("--full", pack.full);
+        options.flag("--with-environment", pack.with_environment);
+        options.flag("--with-command-line", pack.with_command_line);
+        options.flag("--force", pack.force);
       },
-      pack_help());
+      pack_page());
   if (result.action != Action::pack) return result;
   if (what.empty() == pack.core.path.empty()) return wrong("pack: say what, and one thing: a pid, or a core's path");
   if (const auto pid = whole_number(what, INT32_MAX); pid && *pid != 0) {
@@ -293,22 +295,20 @@ struct RawAgentOptions {
   bool help = false;
 };
 
-void declare_agent(CLI::App& app, RawAgentOptions& raw, AgentArguments& agent) {
+void declare_agent(OptionSet& options, RawAgentOptions& raw, AgentArguments& agent) {
   using Verb = AgentArguments::Verb;
-  app.set_help_flag();
-  app.add_flag("-h,--help", raw.help);
-  app.add_option("PID", raw.pid);
-  if (agent.verb == Verb::status) app.add_flag("-j,--json", agent.json);
+  options.positional("PID", raw.pid);
+  if (agent.verb == Verb::status) options.flag("--json", agent.json);
   if (agent.verb != Verb::attach && agent.verb != Verb::record) return;
-  app.add_option("--hz", raw.hz);
-  app.add_option("--wall", raw.wall);
-  app.add_option("--wall-threads", raw.wall_threads);
-  app.add_option("-o,--out", agent.out);
-  app.add_option("--format", raw.format)->type_name("collapsed|json");
-  app.add_flag("--native-only", agent.native_only);
-  app.add_option("--library", agent.library);
-  app.add_option("--timeout", raw.timeout);
-  if (agent.verb == Verb::record) app.add_option("-d,--duration", raw.duration);
+  options.value("--hz", raw.hz);
+  options.value("--wall", raw.wall);
+  options.value("--wall-threads", raw.wall_threads);
+  options.value("--out", agent.out);
+  options.value("--format", raw.format)->type_name("collapsed|json");
+  options.flag("--native-only", agent.native_only);
+  options.value("--library", agent.library);
+  options.value("--timeout", raw.timeout);
+  if (agent.verb == Verb::record) options.value("--duration", raw.duration);
 }
 
 std::string read_agent_numbers(const RawAgentOptions& raw, AgentArguments& agent) {
@@ -346,7 +346,7 @@ Invocation parse_agent(std::vector<std::string> arguments) {
   using Verb = AgentArguments::Verb;
   constexpr std::string_view kVerbs = "attach, status, stop or record";
   const std::string verb = arguments.empty() ? "" : arguments.front();
-  if (verb == "-h" || verb == "--help" || verb == "help") return {Action::print, {}, std::string(agent_help())};
+  if (verb == "-h" || verb == "--help" || verb == "help") return {Action::print, {}, help_text(agent_page())};
   Invocation result{Action::agent, {}, {}};
   AgentArguments& agent = result.agent;
   if (verb == "attach") {
@@ -362,13 +362,17 @@ Invocation parse_agent(std::vector<std::string> arguments) {
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes a vector from its end
   CLI::App app("", "mixstack agent");
   RawAgentOptions raw;
-  declare_agent(app, raw, agent);
+  const HelpPage page = agent_page();
+  OptionSet options(app, page);
+  app.set_help_flag();
+  app.add_flag("-h,--help", raw.help);
+  declare_agent(options, raw, agent);
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::Error& error) {
     return refused(error, app);
   }
-  if (raw.help) return help_of(app, agent_help());
+  if (raw.help) return help_of(app, page);
   for (auto* read : {read_agent_numbers, complete_agent})
     if (std::string text = read(raw, agent); !text.empty()) return wrong(std::move(text));
   return result;
@@ -378,7 +382,8 @@ Invocation parse_completions(std::vector<std::string> arguments) {
   std::string format;
   Invocation result = parse_small(
       std::move(arguments), {Action::print, {}, {}}, "mixstack completions",
-      [&](CLI::App& app) { app.add_option("SHELL", format)->type_name("bash|zsh|fish|man"); }, completions_help());
+      [&](OptionSet& options) { options.positional("SHELL", format)->type_name("bash|zsh|fish|man"); },
+      completions_page());
   if (result.action != Action::print || !result.text.empty()) return result;
   if (format == "bash") {
     result.text = bash_completions(command_table());
@@ -406,7 +411,7 @@ std::string read_recording_name(RawOptions& raw, SymbolsArguments& symbols) {
 Invocation parse_symbols(std::vector<std::string> arguments) {
   using Verb = SymbolsArguments::Verb;
   const std::string verb = arguments.empty() ? "" : arguments.front();
-  if (verb == "-h" || verb == "--help" || verb == "help") return {Action::print, {}, std::string(symbols_help())};
+  if (verb == "-h" || verb == "--help" || verb == "help") return {Action::print, {}, help_text(symbols_page())};
   if (verb != "status" && verb != "fetch")
     return wrong(fmt::format("symbols: say what to do: status or fetch{}", nearest(verb, {"status", "fetch"})));
   arguments.erase(arguments.begin());
@@ -416,19 +421,19 @@ Invocation parse_symbols(std::vector<std::string> arguments) {
   std::string timeout;
   Invocation result = parse_small(
       std::move(arguments), {Action::symbols, {}, {}}, "mixstack symbols",
-      [&](CLI::App& app) {
-        app.add_option("PID", raw.pid);
-        app.add_option("-p,--pid", raw.pid_option);
-        app.add_option("-c,--core", symbols.of.core.path);
-        app.add_option("--sysroot", symbols.of.core.sysroots)->allow_extra_args(false);
-        app.add_option("--exe", symbols.of.core.executable);
-        app.add_flag("--only-sysroot", raw.only_sysroot);
-        app.add_option("--symbol-path", symbols.of.symbol_path);
-        app.add_flag("-a,--all", symbols.all);
-        app.add_flag("-j,--json", symbols.json);
-        if (symbols.verb == Verb::fetch) app.add_option("--timeout", timeout);
+      [&](OptionSet& options) {
+        options.positional("PID", raw.pid);
+        options.value("--pid", raw.pid_option);
+        options.value("--core", symbols.of.core.path);
+        options.value("--sysroot", symbols.of.core.sysroots)->allow_extra_args(false);
+        options.value("--exe", symbols.of.core.executable);
+        options.flag("--only-sysroot", raw.only_sysroot);
+        options.value("--symbol-path", symbols.of.symbol_path);
+        options.flag("--all", symbols.all);
+        options.flag("--json", symbols.json);
+        if (symbols.verb == Verb::fetch) options.value("--timeout", timeout);
       },
-      symbols_help());
+      symbols_page());
   if (result.action != Action::symbols) return result;
   if (std::string text = read_recording_name(raw, symbols); !text.empty()) return wrong(text);
   for (const std::string& text :
@@ -468,6 +473,15 @@ std::optional<Invocation> parse_command(const std::string& first, const std::vec
   return std::nullopt;
 }
 
+/// `--help --json`, in any order, before what a program to start is given.
+bool wants_help_as_json(const std::vector<std::string>& arguments) {
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  const auto has = [&](std::string_view a, std::string_view b) {
+    return std::any_of(arguments.begin(), end, [=](const std::string& word) { return word == a || word == b; });
+  };
+  return has("-h", "--help") && has("-j", "--json");
+}
+
 }  // namespace
 
 std::vector<std::string> command_names() {
@@ -478,7 +492,8 @@ std::vector<std::string> command_names() {
 Invocation parse_arguments(std::vector<std::string> arguments) {
   if (arguments.empty()) return wrong("say what to do: mixstack dump PID");
   const std::string first = arguments.front();
-  if (first == "--help" || first == "-h" || first == "help") return {Action::print, {}, std::string(main_help())};
+  if (wants_help_as_json(arguments)) return {Action::print, {}, help_json(command_table(), first)};
+  if (first == "--help" || first == "-h" || first == "help") return {Action::print, {}, help_text(main_page())};
   if (first == "--version" || first == "-V") return {Action::print, {}, version_text()};
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (auto invocation = parse_command(first, rest)) {

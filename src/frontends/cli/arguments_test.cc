@@ -4,8 +4,6 @@
 
 #include <sstream>
 
-#include "frontends/cli/help.h"
-
 namespace mixstack::cli {
 namespace {
 
@@ -197,24 +195,6 @@ TEST(Arguments, APackIsOfAProcessOrACore) {
   EXPECT_EQ(parse("pack --core 12 -o x").pack.core.path, "12") << "a file that is called so";
   for (const char* bad : {"pack", "pack 12", "pack -o x", "pack 12 -o x --core y", "pack 12 -o x --sysroot a"})
     EXPECT_EQ(parse(bad).action, Action::usage_error) << bad;
-}
-
-TEST(Arguments, HelpNamesEveryOptionAndFitsATerminal) {
-  for (const char* option :
-       {"--pid",        "--thread",       "--threads",      "--json",      "--managed-only", "--frames",
-        "--registers",  "--explain",      "--merge",        "--raw-names", "--no-fold",      "--no-lines",
-        "--max-frames", "--frame-budget", "--stop-timeout", "--wait",      "--color",        "--all",
-        "--wide",       "--no-pager",     "--tree",         "--name",      "--all-lines",    "--no-stop"})
-    EXPECT_NE(dump_help().find(option), std::string_view::npos) << option;
-  for (const char* option : {"--hz", "--wall", "--wall-threads", "--native-only", "--out", "--format", "--duration",
-                             "--json", "--library", "--timeout"})
-    EXPECT_NE(agent_help().find(option), std::string_view::npos) << option;
-  for (const std::string_view help :
-       {main_help(), dump_help(), agent_help(), ps_help(), doctor_help(), pack_help(), record_help(), top_help(),
-        convert_help(), diff_help(), view_help(), why_help(), symbols_help(), completions_help()}) {
-    std::istringstream lines{std::string(help)};
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
-  }
 }
 
 TEST(Arguments, AgentVerbs) {

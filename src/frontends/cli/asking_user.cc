@@ -4,31 +4,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <vector>
 
+#include "base/system/number.h"
+#include "base/system/small_file.h"
 #include "output/report/escape.h"
 
 namespace mixstack::cli {
 namespace {
 
-constexpr std::size_t kMostGroups = 1024;
+constexpr std::size_t kMostGroups = 1024, kMostText = 16 << 20;
 
 std::string_view variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string_view() : value;
 }
 
-std::optional<std::uint32_t> number(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
+std::optional<std::uint32_t> number(std::string_view text) { return base::number<std::uint32_t>(text); }
 
 std::vector<std::string> fields_of(const std::string& line, char separator) {
   std::vector<std::string> fields;
@@ -39,7 +34,7 @@ std::vector<std::string> fields_of(const std::string& line, char separator) {
 
 /// Reads /etc/group itself: getgrouplist loads NSS libraries, which a statically linked program cannot.
 void add_groups(session::LaunchUser& user) {
-  std::ifstream file("/etc/group");
+  std::istringstream file(base::text_at("/etc/group", kMostText));
   for (std::string line; std::getline(file, line) && user.groups.size() < kMostGroups;) {
     const auto fields = fields_of(line, ':');
     const auto gid = fields.size() == 4 ? number(fields[2]) : std::nullopt;
@@ -50,7 +45,7 @@ void add_groups(session::LaunchUser& user) {
 }
 
 std::string home_of(std::uint32_t uid) {
-  std::ifstream file("/etc/passwd");
+  std::istringstream file(base::text_at("/etc/passwd", kMostText));
   for (std::string line; std::getline(file, line);) {
     const auto fields = fields_of(line, ':');
     if (fields.size() >= 6 && number(fields[2]) == uid) return fields[5];

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "frontends/cli/arguments.h"
+#include "frontends/cli/help.h"
 
 namespace mixstack::cli {
 namespace {
@@ -35,22 +36,24 @@ TableOption table_option(const OptionShape& shape, const std::vector<HelpBlock>&
   TableOption option;
   option.takes_many = shape.takes_many;
   option.words = shape.choices;
-  const HelpEntry* entry = nullptr;
-  for (const std::string& name : shape.names) {
-    const HelpEntry* found = find_entry(help, name);
-    if (found != nullptr) option.names.push_back(name), entry = found;
-  }
   if (std::find(shape.names.begin(), shape.names.end(), "--help") != shape.names.end()) {
     option.names = shape.names;  // every command has it, but only the program's own help lists it
-    option.description = "what it does, and its options";
+    option.description = option.text = "what it does, and its options";
     option.is_documented = true;
-  } else if (entry != nullptr) {
-    option.description = brief(*entry);
-    option.value = shape.takes_value ? entry->value : "";
-    option.is_documented = shape.takes_value == !entry->value.empty();
-  } else {
-    option.names = shape.names;
+    return option;
   }
+  for (const HelpBlock& block : help)
+    for (const HelpEntry& entry : block.entries)
+      for (const std::string& name : entry.names()) {
+        if (std::find(shape.names.begin(), shape.names.end(), name) == shape.names.end()) continue;
+        option.names.push_back(name);
+        option.description = brief(entry);
+        option.text = entry.description;
+        option.group = block.heading;
+        option.value = shape.takes_value ? entry.value_word() : "";
+        option.is_documented = shape.takes_value == !entry.value.empty();
+      }
+  if (option.names.empty()) option.names = shape.names;
   if (shape.takes_value) option.kind = shape.choices.empty() ? kind_of(option.value) : ValueKind::words;
   return option;
 }
@@ -81,45 +84,33 @@ TableLine line_of(std::vector<std::string> words, const std::vector<HelpBlock>& 
   return line;
 }
 
+HelpPage page_of(std::string_view command) {
+  for (const auto page : {dump_page, why_page, memory_page, record_page, top_page, convert_page, diff_page, view_page,
+                          ps_page, doctor_page, symbols_page, pack_page, agent_page, completions_page})
+    if (HelpPage found = page(); found.command == command) return found;
+  return {};
+}
+
 TableCommand command_of(const std::string& name, const std::string& description) {
-  TableCommand command{name, description, {}, {}, help_blocks(parse_arguments({name, "--help"}).text)};
+  TableCommand command{name, description, {}, {}, page_of(name).blocks};
   command.verbs = verbs_of(name, command.help);
   for (const std::string& verb : command.verbs) command.lines.push_back(line_of({name, verb}, command.help));
   if (command.verbs.empty()) command.lines.push_back(line_of({name}, command.help));
   return command;
 }
 
-/// Reads the list of commands in the main help: entries that begin with a command's name.
-std::vector<HelpEntry> commands_of(const HelpBlock& block) {
-  std::vector<HelpEntry> entries;
-  for (const std::string& line : block.lines) {
-    HelpEntry entry;
-    std::istringstream words(line);
-    words >> entry.left;
-    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
-    const std::size_t gap = std::min(line.find("  ", begin), line.size());
-    if (begin == 2) {
-      entry.description = line.substr(std::min(line.find_first_not_of(' ', gap), line.size()));
-      entries.push_back(entry);
-    } else if (!entries.empty()) {
-      std::string& description = entries.back().description;
-      description += (description.empty() ? "" : " ") + line.substr(begin);
-    }
-  }
-  return entries;
-}
-
 }  // namespace
 
 CommandTable command_table() {
   CommandTable table;
-  table.help = help_blocks(parse_arguments({"--help"}).text);
+  table.help = main_page().blocks;
   for (const HelpBlock& block : table.help) {
-    if (block.heading != "Commands") continue;
-    for (const HelpEntry& entry : commands_of(block)) {
-      const auto same = [&](const TableCommand& known) { return known.name == entry.left; };
+    if (block.kind != HelpBlock::Kind::commands) continue;
+    for (const HelpEntry& entry : block.entries) {
+      const std::string name = entry.left.substr(0, entry.left.find(' '));  // "dump" of "dump --core FILE"
+      const auto same = [&](const TableCommand& known) { return known.name == name; };
       if (std::none_of(table.commands.begin(), table.commands.end(), same))
-        table.commands.push_back(command_of(entry.left, brief(entry)));
+        table.commands.push_back(command_of(name, brief(entry)));
     }
   }
   return table;

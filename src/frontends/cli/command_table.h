@@ -1,5 +1,5 @@
-// Every command with its options, derived from the parsers and the help: the source of completions and the manual page.
-// A new command or option appears in it once it is in the parser and in the help.
+// Every command with its options, from their pages (help.h) and parsers: the source of completions, the manual page and
+// `--help --json`.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,8 @@ struct TableOption {
   std::string value;               ///< "FILE"
   std::vector<std::string> words;  ///< of ValueKind::words
   std::string description;         ///< short
+  std::string text;                ///< whole
+  std::string group;               ///< heading of its part of the help; empty: none
   bool is_documented = false;      ///< false: missing in the help, which fails a test
 };
 
@@ -46,5 +48,8 @@ struct CommandTable {
 };
 
 [[nodiscard]] CommandTable command_table();
+
+/// One JSON document (docs/formats/help.schema.json) about one command; about all if `command` is none.
+[[nodiscard]] std::string help_json(const CommandTable& table, std::string_view command);
 
 }  // namespace mixstack::cli

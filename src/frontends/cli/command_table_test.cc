@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "frontends/cli/arguments.h"
 #include "frontends/cli/completions.h"
@@ -47,7 +49,7 @@ TEST(CommandTable, EveryOptionInTheHelpIsOneOfTheParser) {
       for (const TableOption& option : line.options) known.insert(option.names.begin(), option.names.end());
     for (const HelpBlock& block : command.help)
       for (const HelpEntry& entry : block.entries)
-        for (const std::string& name : entry.names) EXPECT_TRUE(known.contains(name)) << command.name << " " << name;
+        for (const std::string& name : entry.names()) EXPECT_TRUE(known.contains(name)) << command.name << " " << name;
   }
 }
 
@@ -99,9 +101,10 @@ TEST(CommandTable, WordsThatAreOfferedAreTaken) {
 TEST(CommandTable, HelpNamesTheFormatsThatAreTaken) {
   for (std::size_t i = 0; i <= static_cast<std::size_t>(formats::kLastFormat); i++) {
     const std::string word(formats::word_of(static_cast<formats::Format>(i)));
-    for (const std::string_view help : {record_help(), convert_help()}) {
-      const std::string_view list = help.substr(std::min(help.find("--format FORMAT"), help.size()), 160);
-      EXPECT_NE(list.find(word), std::string_view::npos) << word << " in " << list;
+    for (const HelpPage& page : {record_page(), convert_page()}) {
+      const HelpEntry* format = find_entry(page.blocks, "--format");
+      ASSERT_NE(format, nullptr);
+      EXPECT_NE(format->description.find(word), std::string::npos) << word << " in " << format->description;
     }
   }
 }
@@ -122,29 +125,72 @@ TEST(CommandTable, WhatStandsWhereAValueDoes) {
   EXPECT_EQ(option("dump", "--color").words, (std::vector<std::string>{"auto", "always", "never"}));
   EXPECT_EQ(option("dump", "--colour").kind, ValueKind::none) << "another spelling is not offered";
   EXPECT_EQ(option("dump", "--merge").kind, ValueKind::none);
-  EXPECT_EQ(option("dump", "--wide").value, "") << "a flag beside another one";
+  EXPECT_EQ(option("dump", "--wide").value, "");
+  EXPECT_EQ(option("dump", "--stop-timeout").group, "Limits");
   EXPECT_EQ(option("agent record", "--duration").kind, ValueKind::anything);
   EXPECT_EQ(option("agent record", "--out").kind, ValueKind::file);
   EXPECT_TRUE(option("agent stop", "--out").names.empty()) << "not of this verb";
 }
 
-TEST(HelpPage, TakesATextApart) {
-  const auto blocks = help_blocks(
-      "What it is.\n\nUsage: prog x\n       prog y\n\nOf what:\n  -a, --all N...   one: two\n"
-      "                   and more\n\nMarks:\n  M managed\n\nA  table\n");
-  ASSERT_EQ(blocks.size(), 5u);
-  EXPECT_EQ(blocks[0].kind, HelpBlock::Kind::prose);
-  EXPECT_EQ(blocks[1].lines, (std::vector<std::string>{"prog x", "prog y"}));
-  const HelpEntry* entry = find_entry(blocks, "--all");
+TEST(CommandTable, HelpAsJsonIsTheSameTable) {
+  using Json = nlohmann::json;
+  const CommandTable table = command_table();
+  const Json all = Json::parse(parse_arguments({"--help", "--json"}).text);
+  EXPECT_EQ(all["format"], "mixstack-help");
+  ASSERT_EQ(all["commands"].size(), table.commands.size());
+  for (std::size_t i = 0; i < table.commands.size(); i++) {
+    const TableCommand& command = table.commands[i];
+    const Json one = Json::parse(parse_arguments({command.name, "--json", "-h"}).text);
+    ASSERT_EQ(one["commands"].size(), 1u) << command.name;
+    EXPECT_EQ(one["commands"][0], all["commands"][i]);
+    ASSERT_EQ(one["commands"][0]["lines"].size(), command.lines.size());
+    std::size_t options = 0;
+    for (const TableLine& line : command.lines) options += line.options.size();
+    for (const Json& line : one["commands"][0]["lines"]) options -= line["options"].size() + line["arguments"].size();
+    EXPECT_EQ(options, 0u) << command.name;
+  }
+  const Json record = Json::parse(help_json(table, "record"))["commands"][0]["lines"][0];
+  const auto rate = std::find_if(record["options"].begin(), record["options"].end(),
+                                 [](const Json& option) { return option["names"].back() == "--rate"; });
+  ASSERT_NE(rate, record["options"].end());
+  EXPECT_EQ((*rate)["names"], Json({"-r", "-F", "--rate"}));
+  EXPECT_EQ((*rate)["value"], "N");
+  EXPECT_EQ((*rate)["group"], "What is sampled");
+  // Arguments of a program to start are its own.
+  EXPECT_EQ(parse_arguments({"record", "--", "program", "--help", "--json"}).action, Invocation::Action::record);
+}
+
+TEST(HelpPage, IsWrittenInColumns) {
+  const HelpPage page{"x",
+                      19,
+                      {prose("What it is."), usage({"prog x", "prog y"}),
+                       options("Of what", {{"-a, --all", "N...", "one: two and more"},
+                                           {"--a-long-name", "VALUE", "below"},
+                                           {"--words", "",
+                                            "so many words that they do not have room in one line of a page and go on "
+                                            "in the next"}}),
+                       table("Marks", "  M managed\n")}};
+  EXPECT_EQ(help_text(page),
+            "What it is.\n\nUsage: prog x\n       prog y\n\nOf what:\n"
+            "  -a, --all N...   one: two and more\n"
+            "      --a-long-name VALUE\n                   below\n"
+            "      --words      so many words that they do not have room in one line of a\n"
+            "                   page and go on in the next\n\nMarks:\n  M managed\n");
+  const HelpEntry* entry = find_entry(page.blocks, "-a");
   ASSERT_NE(entry, nullptr);
-  EXPECT_EQ(entry->names, (std::vector<std::string>{"-a", "--all"}));
-  EXPECT_EQ(entry->value, "N");
-  EXPECT_EQ(entry->description, "one: two and more");
-  EXPECT_EQ(brief({"", {}, "", "one; two"}), "one");
-  EXPECT_EQ(blocks[3].kind, HelpBlock::Kind::table);
-  EXPECT_EQ(blocks[4].kind, HelpBlock::Kind::table);
-  EXPECT_EQ(find_entry(blocks, "--none"), nullptr);
-  EXPECT_TRUE(help_blocks("").empty());
+  EXPECT_EQ(entry->names(), (std::vector<std::string>{"-a", "--all"}));
+  EXPECT_EQ(entry->value_word(), "N");
+  EXPECT_EQ(brief({"", "", "one; two"}), "one");
+  EXPECT_EQ(find_entry(page.blocks, "--none"), nullptr);
+}
+
+TEST(HelpPage, EveryPageFitsATerminal) {
+  for (const std::string& command : command_names()) {
+    std::istringstream text(parse_arguments({command, "--help"}).text);
+    std::size_t lines = 0;
+    for (std::string line; std::getline(text, line); lines++) EXPECT_LE(line.size(), 80u) << command << ": " << line;
+    EXPECT_GT(lines, 5u) << command;
+  }
 }
 
 }  // namespace

@@ -34,15 +34,15 @@ Invocation parse_convert(std::vector<std::string> arguments) {
   std::string format;
   Invocation result = parse_small(
       std::move(arguments), {Invocation::Action::convert, {}, {}}, "mixstack convert",
-      [&](CLI::App& app) {
-        app.add_option("FILE", convert.in);
-        app.add_option("-o,--out", convert.out);
-        app.add_option("-f,--format", format);
-        app.add_flag("-q,--quiet", convert.quiet);
-        app.add_option("--symbol-path", convert.symbol_path);
-        declare_profile_options(app, raw, convert.options);
+      [&](OptionSet& options) {
+        options.positional("FILE", convert.in);
+        options.value("--out", convert.out);
+        options.value("--format", format);
+        options.flag("--quiet", convert.quiet);
+        options.value("--symbol-path", convert.symbol_path);
+        declare_profile_options(options, raw, convert.options);
       },
-      convert_help());
+      convert_page());
   if (result.action != Invocation::Action::convert) return result;
   if (convert.in.empty()) return wrong("which recording? mixstack convert FILE.mxr -o FILE.html");
   for (const std::string& text :
@@ -58,15 +58,15 @@ Invocation parse_diff(std::vector<std::string> arguments) {
   std::string format;
   Invocation result = parse_small(
       std::move(arguments), {Invocation::Action::diff, {}, {}}, "mixstack diff",
-      [&](CLI::App& app) {
-        app.add_option("FILE", diff.before);
-        app.add_option("AFTER_FILE", diff.after);
-        app.add_option("-o,--out", diff.out);
-        app.add_option("-f,--format", format);
-        app.add_flag("-q,--quiet", diff.quiet);
-        declare_profile_options(app, raw, diff.options);
+      [&](OptionSet& options) {
+        options.positional("FILE", diff.before);
+        options.positional("AFTER_FILE", diff.after);
+        options.value("--out", diff.out);
+        options.value("--format", format);
+        options.flag("--quiet", diff.quiet);
+        declare_profile_options(options, raw, diff.options);
       },
-      diff_help());
+      diff_page());
   if (result.action != Invocation::Action::diff) return result;
   if (diff.after.empty()) return wrong("which two recordings? mixstack diff BEFORE.mxr AFTER.mxr -o FILE.html");
   for (const std::string& text : {read_format(format, diff.out, diff.format), read_profile_options(raw, diff.options)})

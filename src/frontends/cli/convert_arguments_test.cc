@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "frontends/cli/arguments.h"
-#include "frontends/cli/help.h"
 
 namespace mixstack::cli {
 namespace {
@@ -44,13 +43,6 @@ TEST(ConvertArguments, WhatIsWrongIsSaid) {
     const auto invocation = parse_arguments(line);
     EXPECT_EQ(invocation.action, Invocation::Action::usage_error) << line.back();
     EXPECT_FALSE(invocation.text.empty());
-  }
-}
-
-TEST(ConvertArguments, HelpFitsATerminal) {
-  for (const std::string_view help : {convert_help(), diff_help()}) {
-    std::istringstream lines{std::string(help)};
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
   }
 }
 

@@ -1,24 +1,24 @@
-// The texts of --help, written by hand so that they read well. A test checks that every option is in them.
+// The pages of --help. Options are declared here and nowhere else; parsers find their names by `OptionSet` (parsing.h).
 #pragma once
 
-#include <string_view>
+#include "frontends/cli/help_page.h"
 
 namespace mixstack::cli {
 
-[[nodiscard]] std::string_view main_help();
-[[nodiscard]] std::string_view dump_help();
-[[nodiscard]] std::string_view agent_help();
-[[nodiscard]] std::string_view ps_help();
-[[nodiscard]] std::string_view doctor_help();
-[[nodiscard]] std::string_view completions_help();
-[[nodiscard]] std::string_view symbols_help();
-[[nodiscard]] std::string_view pack_help();
-[[nodiscard]] std::string_view record_help();
-[[nodiscard]] std::string_view top_help();
-[[nodiscard]] std::string_view convert_help();
-[[nodiscard]] std::string_view diff_help();
-[[nodiscard]] std::string_view view_help();
-[[nodiscard]] std::string_view why_help();
-[[nodiscard]] std::string_view memory_help();
+[[nodiscard]] HelpPage main_page();
+[[nodiscard]] HelpPage dump_page();
+[[nodiscard]] HelpPage agent_page();
+[[nodiscard]] HelpPage ps_page();
+[[nodiscard]] HelpPage doctor_page();
+[[nodiscard]] HelpPage completions_page();
+[[nodiscard]] HelpPage symbols_page();
+[[nodiscard]] HelpPage pack_page();
+[[nodiscard]] HelpPage record_page();
+[[nodiscard]] HelpPage top_page();
+[[nodiscard]] HelpPage convert_page();
+[[nodiscard]] HelpPage diff_page();
+[[nodiscard]] HelpPage view_page();
+[[nodiscard]] HelpPage why_page();
+[[nodiscard]] HelpPage memory_page();
 
 }  // namespace mixstack::cli

@@ -1,6 +1,8 @@
-// Parses the text of a --help, so that manual page and completions describe options as the help does.
+// The pages of commands, as data: the one place where their options are declared. The parser takes their names from it;
+// --help, the manual page, completions and `--help --json` are written from it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -8,25 +10,44 @@
 
 namespace mixstack::cli {
 
-/// One line of a list with its continuations: "  -n, --name NAME          all .NET processes called so".
+/// One option, or one line of a list.
 struct HelpEntry {
-  std::string left;                ///< "-n, --name NAME"
-  std::vector<std::string> names;  ///< "-n", "--name"; empty: no option
-  std::string value;               ///< "NAME", without the dots of "TID..."; empty: it takes none
-  std::string description;         ///< in one line
+  std::string left;         ///< "-n, --name"; of a list of commands "dump PID"
+  std::string value;        ///< "NAME"; "TID...": as often as wanted; empty: it takes none
+  std::string description;  ///< in one line
+
+  /// "-n", "--name"; empty: no option.
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// "-n, --name NAME".
+  [[nodiscard]] std::string shown() const { return value.empty() ? left : left + " " + value; }
+  /// Without the dots of "TID...".
+  [[nodiscard]] std::string value_word() const { return value.substr(0, value.find('.')); }
 };
 
-/// The lines between two empty lines.
 struct HelpBlock {
-  enum class Kind : std::uint8_t { prose, usage, options, table };
+  enum class Kind : std::uint8_t { prose, usage, options, table, commands };
   Kind kind = Kind::prose;
-  std::string heading;             ///< "Limits"; empty: none
-  std::vector<std::string> lines;  ///< below the heading, unchanged; in `usage` without "Usage:"
-  std::vector<HelpEntry> entries;  ///< of `options`
+  std::string heading;               ///< "Limits"; empty: none
+  std::vector<std::string> lines{};  ///< as they are, below the heading; in `usage` one a command line
+  std::vector<HelpEntry> entries{};  ///< of `options` and `commands`
 };
 
-/// Splits any text into blocks; a block that does not look like a list is prose.
-[[nodiscard]] std::vector<HelpBlock> help_blocks(std::string_view text);
+struct HelpPage {
+  std::string command;      ///< "dump"; empty: the program itself
+  std::size_t column = 24;  ///< at which descriptions begin
+  std::vector<HelpBlock> blocks;
+};
+
+[[nodiscard]] HelpBlock prose(std::string_view text);
+[[nodiscard]] HelpBlock usage(std::vector<std::string> lines);
+[[nodiscard]] HelpBlock options(std::string heading, std::vector<HelpEntry> entries);
+[[nodiscard]] HelpBlock commands(std::string heading, std::vector<HelpEntry> entries);
+[[nodiscard]] HelpBlock table(std::string heading, std::string_view text);
+/// Entries that several commands share, between those of one.
+[[nodiscard]] std::vector<HelpEntry> joined(std::vector<HelpEntry> first, const std::vector<HelpEntry>& then);
+
+/// The text of --help: at most 79 columns.
+[[nodiscard]] std::string help_text(const HelpPage& page);
 
 /// The entry of an option, by any of its names; null: none.
 [[nodiscard]] const HelpEntry* find_entry(const std::vector<HelpBlock>& blocks, std::string_view name);

@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "output/report/escape.h"
@@ -18,13 +15,6 @@ namespace mixstack::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Whether it runs our own program or one of our helpers (mixstack-fetch, mixstack-helper).
-bool is_one_of_ours(std::uint32_t pid) {
-  std::error_code error;
-  const fs::path program = fs::read_symlink(fmt::format("/proc/{}/exe", pid), error);
-  return program.filename().string().starts_with("mixstack-") || program == fs::read_symlink("/proc/self/exe", error);
-}
 
 }  // namespace
 
@@ -56,22 +46,6 @@ std::string LaunchedProgram::end_words() const {
 int LaunchedProgram::exit_status() const {
   const int status = status_.value_or(0);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-std::vector<std::uint32_t> adopted() {
-  std::vector<std::uint32_t> children = children_of(static_cast<std::uint32_t>(::getpid()));
-  std::erase_if(children, is_one_of_ours);
-  return children;
-}
-
-std::vector<std::uint32_t> children_of(std::uint32_t pid) {
-  std::vector<std::uint32_t> children;
-  std::error_code error;
-  for (const auto& thread : fs::directory_iterator(fmt::format("/proc/{}/task", pid), error)) {
-    std::ifstream file(thread.path() / "children");
-    for (std::uint32_t child = 0; file >> child;) children.push_back(child);
-  }
-  return children;
 }
 
 }  // namespace mixstack::cli

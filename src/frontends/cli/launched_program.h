@@ -15,7 +15,7 @@ namespace mixstack::cli {
 class LaunchedProgram {
  public:
   /// Errors: as `session::launch`. `adopts`: we become subreaper, so that its orphans become our children and can be
-  /// found (`adopted`). `user`: the user to run it as; none: ours.
+  /// found (`record::adopted`). `user`: the user to run it as; none: ours.
   [[nodiscard]] static Result<LaunchedProgram> start(const std::vector<std::string>& command, bool adopts,
                                                      const std::optional<session::LaunchUser>& user = std::nullopt);
 
@@ -36,10 +36,5 @@ class LaunchedProgram {
   std::string name_;
   std::optional<int> status_;  ///< from waitpid
 };
-
-/// Our children that do not run one of our own programs: adopted ones, and the started program.
-[[nodiscard]] std::vector<std::uint32_t> adopted();
-/// Children of all threads of a process, by /proc/PID/task/TID/children.
-[[nodiscard]] std::vector<std::uint32_t> children_of(std::uint32_t pid);
 
 }  // namespace mixstack::cli

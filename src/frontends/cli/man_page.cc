@@ -41,7 +41,7 @@ std::string upper(std::string_view text) {
 /// "\fB-n\fR, \fB--name\fR \fINAME\fR"
 std::string option_text(const HelpEntry& entry) {
   std::string out, word;
-  for (const char c : entry.left + " ") {
+  for (const char c : entry.shown() + " ") {
     if (c != ' ') {
       word += c;
       continue;
@@ -64,6 +64,7 @@ std::string lines_as_they_are(const std::vector<std::string>& lines) {
 std::string block_text(const HelpBlock& block) {
   std::string out = block.heading.empty() ? ".PP\n" : fmt::format(".PP\n\\fB{}:\\fR\n", escaped(block.heading));
   switch (block.kind) {
+    case HelpBlock::Kind::commands:
     case HelpBlock::Kind::options:
       for (const HelpEntry& entry : block.entries)
         out += fmt::format(".TP\n{}\n{}\n", option_text(entry), escaped(entry.description));

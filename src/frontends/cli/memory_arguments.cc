@@ -17,19 +17,19 @@ Invocation parse_memory(std::vector<std::string> arguments) {
   bool only_sysroot = false;
   Invocation result = parse_small(
       std::move(arguments), {Invocation::Action::memory, {}, {}}, "mixstack memory",
-      [&](CLI::App& app) {
-        app.add_option("PID", what);
-        app.add_option("-n,--name", memory.name);
-        app.add_option("-c,--core", memory.core.path);
-        app.add_option("--sysroot", memory.core.sysroots)->allow_extra_args(false);
-        app.add_option("--exe", memory.core.executable);
-        app.add_flag("--only-sysroot", only_sysroot);
-        app.add_flag("-t,--types", memory.types);
-        app.add_option("--most-pause", pause);
-        app.add_flag("-j,--json", memory.json);
-        app.add_option("-o,--out", memory.out);
+      [&](OptionSet& options) {
+        options.positional("PID", what);
+        options.value("--name", memory.name);
+        options.value("--core", memory.core.path);
+        options.value("--sysroot", memory.core.sysroots)->allow_extra_args(false);
+        options.value("--exe", memory.core.executable);
+        options.flag("--only-sysroot", only_sysroot);
+        options.flag("--types", memory.types);
+        options.value("--most-pause", pause);
+        options.flag("--json", memory.json);
+        options.value("--out", memory.out);
       },
-      memory_help());
+      memory_page());
   if (result.action != Invocation::Action::memory) return result;
   const int given = static_cast<int>(!what.empty()) + static_cast<int>(!memory.core.path.empty()) +
                     static_cast<int>(!memory.name.empty());

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 
 namespace mixstack::cli {
 

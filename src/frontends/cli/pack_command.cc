@@ -9,11 +9,11 @@
 #include <optional>
 #include <system_error>
 
-#include "features/pack/packing.h"
 #include "frontends/cli/dump_command.h"
 #include "frontends/cli/fd_output.h"
 #include "frontends/cli/refusal_facts.h"
 #include "frontends/cli/version.h"
+#include "mixstack/pack.h"
 #include "output/report/core_errors.h"
 #include "output/report/escape.h"
 #include "output/report/words.h"
@@ -21,8 +21,6 @@
 
 namespace mixstack::cli {
 namespace {
-
-using packing::PackSummary;
 
 ExitCode cannot_write(const Environment& environment, const std::string& path, const Error& error) {
   const std::string name = path == "-" ? "standard output" : report::escape_for_terminal(path);
@@ -70,11 +68,8 @@ std::string summary_text(const PackArguments& arguments, const PackSummary& s) {
   return arguments.out == "-" ? text : text + read_back_text(s, path);
 }
 
-packing::PackOptions options_of(const PackArguments& arguments) {
-  packing::PackOptions options;
-  options.dump.walk.explicit_frames = true;
-  // Includes the metadata and objects that `why` and `dump --arguments` read, but not the contents of strings.
-  options.dump.waits = options.dump.pending_work = options.dump.arguments = true;
+PackOptions options_of(const PackArguments& arguments) {
+  PackOptions options;
   options.full = arguments.full;
   options.with_environment = arguments.with_environment;
   options.with_command_line = arguments.with_command_line;
@@ -90,10 +85,10 @@ std::optional<PackSummary> pack_process(const PackArguments& arguments, const En
   report::Problem problem = report::foreseen_problem(facts);
   Error error;
   if (problem == report::Problem::none) {
-    auto summary = packing::pack_process(arguments.pid, options_of(arguments), fd);
+    auto summary = mixstack::pack_process(arguments.pid, options_of(arguments), fd);
     if (summary) return std::move(*summary);
     error = summary.error();
-    if (error.code == ErrorCode::io_error && error.value == packing::kNotWritten) {
+    if (error.code == ErrorCode::io_error && error.value == kPackNotWritten) {
       code = cannot_write(environment, arguments.out, error);
       return std::nullopt;
     }
@@ -107,10 +102,10 @@ std::optional<PackSummary> pack_process(const PackArguments& arguments, const En
 
 std::optional<PackSummary> pack_core(const PackArguments& arguments, const Environment& environment, int fd,
                                      ExitCode& code) {
-  auto summary = packing::pack_core(arguments.core, options_of(arguments), fd);
+  auto summary = mixstack::pack_core(arguments.core, options_of(arguments), fd);
   if (summary) return std::move(*summary);
   const Error& error = summary.error();
-  if (error.code == ErrorCode::io_error && error.value == packing::kNotWritten) {
+  if (error.code == ErrorCode::io_error && error.value == kPackNotWritten) {
     code = cannot_write(environment, arguments.out, error);
   } else {
     FdOutput(environment.err).write("mixstack: " + report::core_problem_text(error, arguments.core.path));

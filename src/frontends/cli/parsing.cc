@@ -73,8 +73,16 @@ std::string read_seconds(const std::string& name, const std::string& text, std::
   return {};
 }
 
-Invocation help_of(const CLI::App& app, std::string_view text) {
-  Invocation result{Invocation::Action::print, {}, std::string(text)};
+std::string OptionSet::names_of(std::string_view name, std::string_view also) const {
+  std::string all;
+  const HelpEntry* entry = find_entry(page_.blocks, name);
+  for (const std::string& one : entry == nullptr ? std::vector{std::string(name)} : entry->names())
+    all += (all.empty() ? "" : ",") + one;
+  return also.empty() ? all : all + "," + std::string(also);
+}
+
+Invocation help_of(const CLI::App& app, const HelpPage& page) {
+  Invocation result{Invocation::Action::print, {}, help_text(page)};
   result.options = option_shapes(app);
   return result;
 }

@@ -27,16 +27,16 @@ std::string read_states(std::string_view text, ProfileOptions& options) {
   return {};
 }
 
-void declare_profile_options(CLI::App& app, RawProfileOptions& raw, ProfileOptions& options) {
-  app.add_flag("-t,--threads", options.by_thread);
-  app.add_flag("-i,--idle", options.idle);
-  app.add_option("--state", raw.states);
-  app.add_option("--clock", raw.clock)->type_name("auto|cpu|wall");
-  app.add_flag("--managed-only", options.managed_only);
-  app.add_flag("--no-kernel", raw.no_kernel);
-  app.add_option("-I,--include", options.include)->allow_extra_args(false);
-  app.add_option("-X,--exclude", options.exclude)->allow_extra_args(false);
-  app.add_flag("--inverted", options.inverted);
+void declare_profile_options(OptionSet& set, RawProfileOptions& raw, ProfileOptions& options) {
+  set.flag("--threads", options.by_thread);
+  set.flag("--idle", options.idle);
+  set.value("--state", raw.states);
+  set.value("--clock", raw.clock)->type_name("auto|cpu|wall");
+  set.flag("--managed-only", options.managed_only);
+  set.flag("--no-kernel", raw.no_kernel);
+  set.value("--include", options.include)->allow_extra_args(false);
+  set.value("--exclude", options.exclude)->allow_extra_args(false);
+  set.flag("--inverted", options.inverted);
 }
 
 std::string read_profile_options(const RawProfileOptions& raw, ProfileOptions& options) {

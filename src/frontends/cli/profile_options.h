@@ -7,11 +7,9 @@
 
 #include "base/words/recording_view.h"
 
-namespace CLI {
-class App;
-}
-
 namespace mixstack::cli {
+
+class OptionSet;
 
 /// Texts of options from the parser.
 struct RawProfileOptions {
@@ -19,7 +17,7 @@ struct RawProfileOptions {
   bool no_kernel = false;
 };
 
-void declare_profile_options(CLI::App& app, RawProfileOptions& raw, ProfileOptions& options);
+void declare_profile_options(OptionSet& set, RawProfileOptions& raw, ProfileOptions& options);
 /// Returns "" or the error for the user.
 [[nodiscard]] std::string read_profile_options(const RawProfileOptions& raw, ProfileOptions& options);
 /// Reads --state: "running,waiting"; "gc" is not a state, but can be combined with them.

@@ -15,26 +15,26 @@ struct RawRecord {
   std::string rotate, port, push_interval, states;
 };
 
-void declare(CLI::App& app, RawRecord& raw, RecordArguments& record) {
-  declare_sampling(app, raw.sampling, record);
-  app.add_option("-o,--out", record.out);
-  app.add_option("-f,--format", record.format);
-  app.add_flag("-s,--subprocesses", record.subprocesses);
-  app.add_flag("-t,--threads", record.by_thread);
-  app.add_option("--state", raw.states);
-  app.add_flag("--no-names", record.no_names);
-  app.add_flag("--async", record.async_callers);
-  app.add_option("--rotate", raw.rotate);
-  app.add_flag("--serve", record.serve);
-  app.add_option("--port", raw.port);
-  app.add_option("--push", record.push);
-  app.add_option("--push-interval", raw.push_interval);
-  app.add_option("--push-name", record.push_name);
-  app.add_option("--push-label", record.push_labels)->allow_extra_args(false);
-  app.add_option("--push-header-file", record.push_header_file);
-  app.add_option("--push-spool", record.push_spool);
-  app.add_flag("--stats", record.stats);
-  app.add_flag("-q,--quiet", record.quiet);
+void declare(OptionSet& options, RawRecord& raw, RecordArguments& record) {
+  declare_sampling(options, raw.sampling, record);
+  options.value("--out", record.out);
+  options.value("--format", record.format);
+  options.flag("--subprocesses", record.subprocesses);
+  options.flag("--threads", record.by_thread);
+  options.value("--state", raw.states);
+  options.flag("--no-names", record.no_names);
+  options.flag("--async", record.async_callers);
+  options.value("--rotate", raw.rotate);
+  options.flag("--serve", record.serve);
+  options.value("--port", raw.port);
+  options.value("--push", record.push);
+  options.value("--push-interval", raw.push_interval);
+  options.value("--push-name", record.push_name);
+  options.value("--push-label", record.push_labels)->allow_extra_args(false);
+  options.value("--push-header-file", record.push_header_file);
+  options.value("--push-spool", record.push_spool);
+  options.flag("--stats", record.stats);
+  options.flag("--quiet", record.quiet);
 }
 
 std::string read_pids(const RawRecord& raw, RecordArguments& record) {
@@ -97,7 +97,7 @@ Invocation parse_record(std::vector<std::string> arguments) {
   RawRecord raw;
   Invocation result = parse_small(
       std::move(arguments), {Invocation::Action::record, {}, {}}, "mixstack record",
-      [&](CLI::App& app) { declare(app, raw, record); }, record_help());
+      [&](OptionSet& options) { declare(options, raw, record); }, record_page());
   if (result.action != Invocation::Action::record) return result;
   for (const std::string& text : {read_pids(raw, record), read_sampling(raw.sampling, record), read_state(raw, record),
                                   read_rotate(raw, record), read_serve(raw, record), read_push(raw, record)})

@@ -18,7 +18,8 @@
 #include <thread>
 
 #include "base/system/file_limit.h"
-#include "features/record/open_recorder.h"
+#include "features/record/recorded_facts.h"
+#include "features/record/recordings.h"
 #include "frontends/cli/asking_user.h"
 #include "frontends/cli/end_signals.h"
 #include "frontends/cli/fd_output.h"
@@ -28,12 +29,13 @@
 #include "frontends/cli/record_progress.h"
 #include "frontends/cli/record_push.h"
 #include "frontends/cli/recorded_process.h"
-#include "frontends/cli/recordings.h"
 #include "output/report/escape.h"
 #include "output/serve/page_server.h"
 
 namespace mixstack::cli {
 namespace {
+
+using record::Recordings;
 
 constexpr int kTriesToFollow = 10;
 constexpr std::chrono::milliseconds kBetweenTries{20};
@@ -196,7 +198,7 @@ class NextPart {
 
   void open(const Recordings& now) {
     if (!now.can_overlap()) return;
-    auto next = std::make_unique<Recordings>(arguments_, environment_);
+    auto next = std::make_unique<Recordings>(recordings_options(arguments_, environment_));
     const auto pids = arguments_.name.empty() ? now.living() : pids_called(arguments_.name);
     for (const std::uint32_t pid : pids) {
       auto session = environment_.open_process(pid);
@@ -214,22 +216,18 @@ class NextPart {
 };
 
 /// Waits for the end of a part, and returns its cause. `next`: null for the last part.
-End wait_for_end(std::chrono::milliseconds length, const RecordArguments& arguments, const EndSignals& signals,
-                 Recordings& recordings, Onlookers& onlookers, NextPart* next) {
-  constexpr int kMilliseconds = 100;
-  const auto time = static_cast<std::uint64_t>(length.count()) * 1'000'000u;
-  for (;;) {
-    const std::uint64_t elapsed = recordings.elapsed_ns();
-    if (time != 0 && elapsed >= time) return End::time;
-    if (time != 0 && next != nullptr) next->prepare(recordings, time - elapsed);
-    const auto left = time == 0
-                          ? kMilliseconds
-                          : static_cast<int>(std::min<std::uint64_t>(kMilliseconds, (time - elapsed) / 1'000'000 + 1));
-    if (signals.wait(left) != 0) return End::signal;
-    if (arguments.subprocesses || recordings.all_have_ended()) recordings.follow();
-    if (recordings.all_have_ended()) return End::process;
+End wait_for_end(std::chrono::milliseconds length, const EndSignals& signals, Recordings& recordings,
+                 Onlookers& onlookers, NextPart* next) {
+  record::RunHooks hooks;
+  hooks.wait = [&signals](std::chrono::milliseconds most) { return signals.wait(static_cast<int>(most.count())) == 0; };
+  hooks.look = [&onlookers, &recordings] {
     onlookers.show(recordings);
-  }
+    return true;
+  };
+  if (next != nullptr)
+    hooks.before = [next, &recordings](std::uint64_t left_ns) { next->prepare(recordings, left_ns); };
+  const record::RunEnd end = recordings.run(length, hooks);
+  return end == record::RunEnd::time ? End::time : end == record::RunEnd::caller ? End::signal : End::process;
 }
 
 /// Nothing: with --push and without -o or --format no file is written.
@@ -261,7 +259,7 @@ int say_end(LaunchedProgram& program, End end, const std::vector<std::uint32_t>&
   if (has_ended) text += fmt::format("mixstack: {}\n", program.end_words());
   std::vector<std::string> others;
   others.reserve(living.size());
-  for (const std::uint32_t pid : living) others.push_back(fmt::format("{} (pid {})", name_of(pid), pid));
+  for (const std::uint32_t pid : living) others.push_back(fmt::format("{} (pid {})", record::name_of(pid), pid));
   constexpr std::size_t kMost = 8;
   if (others.size() > kMost) {
     const std::size_t more = others.size() - kMost;
@@ -301,7 +299,7 @@ int record_parts(const RecordArguments& arguments, const std::optional<RecordOut
     const bool is_last = arguments.rotate.count() == 0 || (whole.count() != 0 && whole <= arguments.rotate);
     const auto length = is_last ? whole : arguments.rotate;
     if (recordings == nullptr) {
-      recordings = std::make_unique<Recordings>(now, environment);
+      recordings = std::make_unique<Recordings>(recordings_options(now, environment));
       const ExitCode code =
           part == 1 ? open_all(now, environment, *recordings, program) : open_again(now, environment, *recordings);
       if (part != 1 && program && code == ExitCode::process_changed)
@@ -309,7 +307,7 @@ int record_parts(const RecordArguments& arguments, const std::optional<RecordOut
       if (code != ExitCode::ok) return static_cast<int>(code);
       recordings->start(length);
     }
-    const End end = wait_for_end(length, now, signals, *recordings, onlookers, is_last ? nullptr : &next);
+    const End end = wait_for_end(length, signals, *recordings, onlookers, is_last ? nullptr : &next);
     auto following = end == End::time && !is_last ? next.take() : nullptr;
     now.duration = whole.count() == 0 ? whole : whole - length;
     const bool is_next_last = now.duration.count() != 0 && now.duration <= arguments.rotate;

@@ -4,9 +4,9 @@
 #include <string>
 #include <tl/expected.hpp>
 
-#include "base/words/recording.h"
 #include "frontends/cli/program.h"
 #include "frontends/cli/record_arguments.h"
+#include "mixstack/recording.h"
 #include "output/formats/format.h"
 
 namespace mixstack::cli {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "base/words/recording.h"
 #include "frontends/cli/program.h"
 #include "frontends/cli/record_arguments.h"
 #include "frontends/cli/record_progress.h"
+#include "mixstack/recording.h"
 #include "output/push/pusher.h"
 
 namespace mixstack::cli {

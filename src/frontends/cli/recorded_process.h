@@ -1,13 +1,11 @@
 // Facts and error messages about processes, for commands that record.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "features/record/open_recorder.h"
+#include "features/record/recordings.h"
 #include "frontends/cli/program.h"
 #include "frontends/cli/record_arguments.h"
 
@@ -19,6 +17,10 @@ inline constexpr char kRecordCapabilities[] = "cap_bpf,cap_perfmon,cap_sys_ptrac
 /// Options of a recorder by the arguments.
 [[nodiscard]] record::RecorderOptions recorder_options(const RecordArguments& arguments);
 
+/// The same for a recording of several processes, which follows those that they start. Borrows nothing.
+[[nodiscard]] record::RecordingsOptions recordings_options(const RecordArguments& arguments,
+                                                           const Environment& environment);
+
 /// Reports why a process cannot be recorded, and returns the exit code.
 ExitCode complain_of(const Environment& environment, const Error& error, std::uint32_t pid);
 /// The same for a recorder that could not be opened.
@@ -29,15 +31,5 @@ ExitCode complain_of(const Environment& environment, const record::NotOpened& fa
 [[nodiscard]] bool is_thread(std::uint32_t pid);
 /// PIDs of the .NET processes of this name.
 [[nodiscard]] std::vector<std::uint32_t> pids_called(const std::string& name);
-/// The command line, fit for a terminal, of bounded length.
-[[nodiscard]] std::string command_of(const TargetInfo& target);
-/// The program's name, fit for a terminal: its assembly if the host `dotnet` runs it, else its comm.
-[[nodiscard]] std::string name_of(std::uint32_t pid);
-/// The number of its threads now; 0: no such process.
-[[nodiscard]] std::size_t threads_of(std::uint32_t pid);
-/// User-mode CPU time of a process, including ended threads. Nothing: the process is gone.
-[[nodiscard]] std::optional<std::uint64_t> user_cpu_ns(std::uint32_t pid);
-/// CPU time of mixstack itself.
-[[nodiscard]] std::uint64_t own_cpu_ns();
 
 }  // namespace mixstack::cli

@@ -4,8 +4,8 @@
 #include <string>
 #include <tl/expected.hpp>
 
-#include "base/words/recording.h"
 #include "frontends/cli/program.h"
+#include "mixstack/recording.h"
 
 namespace mixstack::cli {
 

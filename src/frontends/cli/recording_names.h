@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "base/words/recording.h"
 #include "frontends/cli/program.h"
+#include "mixstack/recording.h"
 
 namespace mixstack::cli {
 

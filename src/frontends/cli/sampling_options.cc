@@ -46,20 +46,20 @@ std::string is_there(const std::string& text) { return text.empty() ? "'' is no 
 
 }  // namespace
 
-void declare_sampling(CLI::App& app, RawSampling& raw, RecordArguments& record) {
-  app.add_option("PID", raw.more);
-  app.add_option("-p,--pid", raw.pids)->delimiter(',')->allow_extra_args(false);
-  app.add_option("-n,--name", record.name);
-  app.add_option("-m,--mode", raw.mode)->type_name("auto|cpu|wall");
-  app.add_option("-r,-F,--rate", raw.rate)->check(is_there);
-  app.add_option("-d,--duration", raw.duration)->check(is_there);
-  app.add_flag("-i,--idle", record.idle);
-  app.add_flag("--managed-only", record.managed_only);
-  app.add_flag("--kernel", record.kernel);
-  app.add_option("-I,--include", record.include)->allow_extra_args(false);
-  app.add_option("-X,--exclude", record.exclude)->allow_extra_args(false);
-  app.add_flag("--no-stop", record.no_stop);
-  app.add_option("--max-pause", raw.max_pause);
+void declare_sampling(OptionSet& options, RawSampling& raw, RecordArguments& record) {
+  options.positional("PID", raw.more);
+  options.value("--pid", raw.pids)->delimiter(',')->allow_extra_args(false);
+  options.value("--name", record.name);
+  options.value("--mode", raw.mode)->type_name("auto|cpu|wall");
+  options.value("--rate", raw.rate)->check(is_there);
+  options.value("--duration", raw.duration)->check(is_there);
+  options.flag("--idle", record.idle);
+  options.flag("--managed-only", record.managed_only);
+  options.flag("--kernel", record.kernel);
+  options.value("--include", record.include)->allow_extra_args(false);
+  options.value("--exclude", record.exclude)->allow_extra_args(false);
+  options.flag("--no-stop", record.no_stop);
+  options.value("--max-pause", raw.max_pause);
 }
 
 std::string read_pid_list(std::string_view command, const RawSampling& raw, RecordArguments& record) {

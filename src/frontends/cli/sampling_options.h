@@ -7,11 +7,9 @@
 
 #include "frontends/cli/record_arguments.h"
 
-namespace CLI {
-class App;
-}
-
 namespace mixstack::cli {
+
+class OptionSet;
 
 /// Texts of options from the parser.
 struct RawSampling {
@@ -19,7 +17,7 @@ struct RawSampling {
   std::vector<std::string> pids, more;
 };
 
-void declare_sampling(CLI::App& app, RawSampling& raw, RecordArguments& record);
+void declare_sampling(OptionSet& options, RawSampling& raw, RecordArguments& record);
 // Both return "" or the error for the user.
 [[nodiscard]] std::string read_pid_list(std::string_view command, const RawSampling& raw, RecordArguments& record);
 /// Mode, rate, duration, pauses.

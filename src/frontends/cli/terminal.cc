@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -24,8 +26,30 @@ TerminalSize terminal_size(int fd) {
   return {size.ws_row == 0 ? std::size_t{24} : size.ws_row, size.ws_col == 0 ? std::size_t{80} : size.ws_col};
 }
 
+std::vector<std::string> pager_command(const char* own, const char* general, bool is_ours) {
+  const std::vector<std::string> usual{"less", "-FRX"};
+  const char* value = own != nullptr ? own : general;
+  if (!is_ours || value == nullptr || (own == nullptr && *value == '\0')) return usual;
+  const std::string_view text = value;
+  if (text.find_first_of("|&;<>()$`\\\"'*?[]#~={}\n") != std::string_view::npos) return usual;
+  std::vector<std::string> words;
+  std::istringstream in{std::string(text)};
+  for (std::string word; in >> word;) words.push_back(word);
+  if (words == std::vector<std::string>{"cat"}) words.clear();
+  if (words == std::vector<std::string>{"less"}) return usual;
+  return words;
+}
+
 Pager::Pager(const std::string& search_path, int out) : out_(out) {
-  const std::string program = process::find_program("less", search_path);
+  const bool is_ours = ::getauxval(AT_SECURE) == 0 && std::getenv("SUDO_UID") == nullptr;
+  std::vector<std::string> words = pager_command(std::getenv("MIXSTACK_PAGER"), std::getenv("PAGER"), is_ours);
+  if (words.empty()) return;
+  std::string program =
+      words.front().starts_with('/') ? words.front() : process::find_program(words.front(), search_path);
+  if (program.empty() && words.front() != "less") {
+    words = {"less", "-FRX"};
+    program = process::find_program(words.front(), search_path);
+  }
   if (program.empty()) return;
   const auto trusted = base::open_trusted_file(program);
   if (!trusted) return;
@@ -42,13 +66,14 @@ Pager::Pager(const std::string& search_path, int out) : out_(out) {
   std::vector<char*> variables;
   for (std::string& text : environment) variables.push_back(text.data());
   variables.push_back(nullptr);
-  std::string name = "less", how = "-FRX";
-  char* arguments[] = {name.data(), how.data(), nullptr};
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   if (posix_spawn_file_actions_init(&actions) != 0) return;
   (void)posix_spawn_file_actions_adddup2(&actions, read_end.get(), STDIN_FILENO);
   (void)posix_spawn_file_actions_adddup2(&actions, out_, STDOUT_FILENO);
-  if (::posix_spawn(&pid_, path.c_str(), &actions, nullptr, arguments, variables.data()) == 0) {
+  if (::posix_spawn(&pid_, path.c_str(), &actions, nullptr, arguments.data(), variables.data()) == 0) {
     input_ = std::move(write_end);
     // Quitting the pager early is not an error: get EPIPE instead of a signal.
     (void)std::signal(SIGPIPE, SIG_IGN);

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/system/scoped_fd.h"
 
@@ -17,9 +19,14 @@ struct TerminalSize {
 };
 [[nodiscard]] TerminalSize terminal_size(int fd);
 
-/// `less` on the terminal `out`, found on `search_path` and run only if nobody else could have changed it. It ends by
-/// itself if everything fits the screen, and runs no commands (LESSSECURE). $PAGER is ignored, because mixstack is
-/// often run as root with somebody else's environment.
+/// The program that shows long output, with its arguments: what MIXSTACK_PAGER says, else PAGER, else `less -FRX`.
+/// Empty: none is wanted ("cat", or an empty MIXSTACK_PAGER). No shell reads it: words end at blanks, and a value with
+/// characters of shells is not heard. `is_ours`: the variables are of whoever has our rights.
+[[nodiscard]] std::vector<std::string> pager_command(const char* own, const char* general, bool is_ours);
+
+/// The pager on the terminal `out`, found on `search_path` and run only if nobody else could have changed it; `less`
+/// ends by itself if everything fits the screen, and runs no commands (LESSSECURE). The variables are heard unless
+/// mixstack has rights that whoever set them lacks: by sudo, or by capabilities of its file.
 class Pager {
  public:
   Pager(const std::string& search_path, int out);

@@ -46,16 +46,16 @@ Invocation parse_top(std::vector<std::string> arguments) {
   RawTop raw;
   Invocation result = parse_small(
       std::move(arguments), {Invocation::Action::top, {}, {}}, "mixstack top",
-      [&](CLI::App& app) {
-        declare_sampling(app, raw.sampling, top.record);
-        app.add_option("--interval", raw.interval);
-        app.add_option("--count", raw.count);
-        app.add_option("--rows", raw.rows);
-        app.add_flag("--whole", top.whole);
-        app.add_flag("--async", top.record.async_callers);
-        app.add_flag("-t,--threads", top.by_thread);
+      [&](OptionSet& options) {
+        declare_sampling(options, raw.sampling, top.record);
+        options.value("--interval", raw.interval);
+        options.value("--count", raw.count);
+        options.value("--rows", raw.rows);
+        options.flag("--whole", top.whole);
+        options.flag("--async", top.record.async_callers);
+        options.flag("--threads", top.by_thread);
       },
-      top_help());
+      top_page());
   if (result.action != Invocation::Action::top) return result;
   for (const std::string& text :
        {read_process(raw, top), read_sampling(raw.sampling, top.record), read_interval(raw, top),

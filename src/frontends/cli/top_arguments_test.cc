@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "frontends/cli/arguments.h"
-#include "frontends/cli/help.h"
 
 namespace mixstack::cli {
 namespace {
@@ -79,11 +78,6 @@ TEST(TopArguments, WhatIsWrongIsSaid) {
     EXPECT_FALSE(result.text.empty());
   }
   EXPECT_NE(parse_arguments({"top", "web"}).text.find("mixstack top -n web"), std::string::npos);
-}
-
-TEST(TopArguments, HelpFitsATerminal) {
-  std::istringstream lines{std::string(top_help())};
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
 }
 
 }  // namespace

@@ -12,13 +12,14 @@
 #include <optional>
 #include <system_error>
 
+#include "base/system/file_limit.h"
 #include "base/system/scoped_fd.h"
+#include "features/top/live_recorder.h"
 #include "frontends/cli/fd_output.h"
 #include "frontends/cli/ps_command.h"
 #include "frontends/cli/recorded_process.h"
 #include "frontends/cli/terminal.h"
 #include "frontends/cli/terminal_type.h"
-#include "frontends/cli/top_recorder.h"
 #include "frontends/cli/top_screen.h"
 
 namespace mixstack::cli {
@@ -54,6 +55,17 @@ class TerminalSignals {
   base::ScopedFd fd_;
 };
 
+top::LiveOptions live_options(const RecordArguments& arguments, const Environment& environment) {
+  top::LiveOptions options;
+  options.recorder = recorder_options(arguments);
+  options.shown.managed_only = arguments.managed_only;
+  options.shown.kernel = arguments.kernel;
+  options.shown.include = arguments.include;
+  options.shown.exclude = arguments.exclude;
+  options.open_process = environment.open_process;
+  return options;
+}
+
 enum class End : std::uint8_t { none, time, reader, process, output };
 
 /// Runs `mixstack top`, on a terminal or as text.
@@ -63,7 +75,8 @@ class Top {
       : arguments_(arguments),
         environment_(environment),
         browser_(top::Selection{.idle = arguments.record.idle}),
-        recorder_(arguments.record, environment, pid) {
+        pid_(pid),
+        recorder_(live_options(arguments.record, environment), pid) {
     browser_.show_threads(arguments.by_thread);
     browser_.show_whole(arguments.whole);
   }
@@ -80,11 +93,13 @@ class Top {
   /// `output`: writing failed, and was reported; `reader`: a signal came while nobody reads.
   [[nodiscard]] End write_table();
   void stop_as_asked();
+  [[nodiscard]] ExitCode say_end() const;
 
   const TopArguments& arguments_;
   const Environment& environment_;
   top::Browser browser_;
-  TopRecorder recorder_;
+  std::uint32_t pid_;
+  top::LiveRecorder recorder_;
   std::unique_ptr<TopScreen> screen_;
   std::uint64_t next_ns_ = 0;  ///< end of the current interval, since the start
   std::uint64_t updated_ns_ = 0;
@@ -196,8 +211,19 @@ End Top::show_as_text(const TerminalSignals& signals) {
   }
 }
 
+/// Reports how the process ended, and returns the exit code; `ok`: it has not ended.
+ExitCode Top::say_end() const {
+  const Error error = recorder_.end_error();
+  if (error.code == ErrorCode::none) return ExitCode::ok;
+  if (error.code != ErrorCode::no_such_process && error.code != ErrorCode::process_changed)
+    return complain_of(environment_, error, pid_);
+  FdOutput(environment_.err).write(fmt::format("mixstack: process {} ended while it was looked at\n", pid_));
+  return ExitCode::process_changed;
+}
+
 ExitCode Top::run(const TerminalSignals& signals, const std::optional<std::string>& terminal) {
-  if (const ExitCode begun = recorder_.begin(); begun != ExitCode::ok) return begun;
+  base::raise_file_limit();  // recording needs several open files per thread
+  if (const auto begun = recorder_.begin(); !begun) return complain_of(environment_, begun.error(), pid_);
   next_ns_ = nanoseconds(arguments_.interval);
   if (terminal && !terminal->empty()) screen_ = TopScreen::open(*terminal, STDIN_FILENO, environment_.out);
   if (terminal && !screen_)
@@ -205,7 +231,7 @@ ExitCode Top::run(const TerminalSignals& signals, const std::optional<std::strin
   const End end = screen_ ? show_at_terminal(signals) : show_as_text(signals);
   screen_.reset();
   if (end == End::output) return ExitCode::output;
-  return end == End::process ? recorder_.say_end() : ExitCode::ok;
+  return end == End::process ? say_end() : ExitCode::ok;
 }
 
 /// Nothing: the failure was reported.

@@ -12,11 +12,11 @@ Invocation parse_view(std::vector<std::string> arguments) {
   std::string port;
   Invocation result = parse_small(
       std::move(arguments), {Invocation::Action::view, {}, {}}, "mixstack view",
-      [&](CLI::App& app) {
-        app.add_option("FILE", view.in);
-        app.add_option("--port", port);
+      [&](OptionSet& options) {
+        options.positional("FILE", view.in);
+        options.value("--port", port);
       },
-      view_help());
+      view_page());
   if (result.action != Invocation::Action::view) return result;
   if (view.in.empty()) return wrong("which recording? mixstack view FILE.mxr");
   const auto number = port.empty() ? std::optional<std::uint64_t>(0) : whole_number(port, UINT16_MAX);

@@ -31,23 +31,23 @@ Invocation parse_why(std::vector<std::string> arguments) {
   bool only_sysroot = false;
   Invocation result = parse_small(
       std::move(arguments), {Invocation::Action::why, {}, {}}, "mixstack why",
-      [&](CLI::App& app) {
-        app.add_option("PID", what);
-        app.add_option("-n,--name", why.name);
-        app.add_option("-c,--core", why.core.path);
-        app.add_option("--sysroot", why.core.sysroots)->allow_extra_args(false);
-        app.add_option("--exe", why.core.executable);
-        app.add_flag("--only-sysroot", only_sysroot);
-        app.add_flag("-j,--json", why.json);
-        app.add_flag("--dot", why.dot);
-        app.add_flag("--data", why.data);
-        app.add_option("-o,--out", why.out);
-        app.add_option("--sample", sample);
-        app.add_option("--watch", watch);
-        app.add_flag("--heap", why.heap);
-        app.add_option("--heap-limit", heap_limit);
+      [&](OptionSet& options) {
+        options.positional("PID", what);
+        options.value("--name", why.name);
+        options.value("--core", why.core.path);
+        options.value("--sysroot", why.core.sysroots)->allow_extra_args(false);
+        options.value("--exe", why.core.executable);
+        options.flag("--only-sysroot", only_sysroot);
+        options.flag("--json", why.json);
+        options.flag("--dot", why.dot);
+        options.flag("--data", why.data);
+        options.value("--out", why.out);
+        options.value("--sample", sample);
+        options.value("--watch", watch);
+        options.flag("--heap", why.heap);
+        options.value("--heap-limit", heap_limit);
       },
-      why_help());
+      why_page());
   if (result.action != Invocation::Action::why) return result;
   const int given =
       static_cast<int>(!what.empty()) + static_cast<int>(!why.core.path.empty()) + static_cast<int>(!why.name.empty());

@@ -10,10 +10,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstring>
 #include <string_view>
 
+#include "base/system/number.h"
 #include "dotnet/dac/protocol.h"
 #include "helpers/dac/file_answers.h"
 #include "helpers/dac/syscall_filter.h"
@@ -32,8 +32,9 @@ constexpr rlim_t kMaxDescriptors = 64;
 
 template <class T>
 bool number(std::string_view text, T& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc() && end == text.data() + text.size();
+  const auto value = base::number<T>(text);
+  if (value) out = *value;
+  return value.has_value();
 }
 
 bool limit(decltype(RLIMIT_AS) what, rlim_t value) {

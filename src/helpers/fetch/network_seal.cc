@@ -8,11 +8,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <string_view>
 
+#include "base/system/number.h"
 #include "base/system/service_process.h"
 
 namespace mixstack::fetcher {
@@ -54,11 +54,7 @@ bool ends_with(pid_t parent) { return ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
 
 std::optional<pid_t> parse_orders(int argc, char** argv) {
   if (argc != 3 || std::string_view(argv[1]) != "--serve") return std::nullopt;
-  pid_t parent = 0;
-  const std::string_view text = argv[2];
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parent);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return parent;
+  return base::number<pid_t>(argv[2]);
 }
 
 bool seal(pid_t parent) {

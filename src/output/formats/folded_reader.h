@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 #include "mixstack/result.h"
 
 namespace mixstack::formats {

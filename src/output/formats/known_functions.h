@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 
 namespace mixstack::formats {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 #include "mixstack/result.h"
 #include "output/report/writer.h"
 

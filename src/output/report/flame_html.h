@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 #include "output/report/flame_options.h"
 #include "output/report/writer.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 #include "output/report/page_data.h"
 
 namespace mixstack::report {

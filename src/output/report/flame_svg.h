@@ -1,7 +1,7 @@
 // A flame graph as an SVG picture: no scripts, nothing to load; names and figures as tooltips of boxes.
 #pragma once
 
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 #include "output/report/flame_options.h"
 #include "output/report/writer.h"
 

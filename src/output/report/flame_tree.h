@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 
 namespace mixstack::report {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 
 namespace mixstack::report {
 

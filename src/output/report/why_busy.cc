@@ -50,6 +50,38 @@ void write_threads(Writer& out, const std::vector<BusyThread>& threads) {
   });
 }
 
+/// "Shop.Price(int)" as "Price".
+std::string_view simple_name(std::string_view name) {
+  name = name.substr(0, name.find('('));
+  std::size_t dot = name.find_last_of('.');
+  // Accessors are named behind their property.
+  if (name.ends_with(".get") || name.ends_with(".set")) dot = dot == 0 ? dot : name.find_last_of('.', dot - 1);
+  return dot == std::string_view::npos || dot + 1 == name.size() ? name : name.substr(dot + 1);
+}
+
+/// The method of the program with most of the samples, where it has half of them: what runs it, or what it calls.
+std::string main_method_words(const Busyness& busy, BusyKind most) {
+  const bool is_its_own = most == BusyKind::program;
+  const auto samples = [&](const BusyFunction& f) { return is_its_own ? f.self : f.total; };
+  const BusyFunction* main = nullptr;
+  for (const BusyFunction& f : busy.functions)
+    if (f.kind == BusyKind::program && (main == nullptr || samples(f) > samples(*main))) main = &f;
+  if (main == nullptr || samples(*main) * 2 < busy.samples) return {};
+  if (!is_its_own) return ", called by " + escape_for_terminal(main->name);
+  std::string text = ": ";
+  const std::string share = share_words(main->self, busy.samples);
+  if (share != share_words(busy.of(most), busy.samples)) text += share + " in ";
+  text += escape_for_terminal(main->name);
+  if (!main->place.empty()) text += " in " + escape_for_terminal(main->place);
+  const std::vector<std::string>& others = main->may_contain;
+  for (std::size_t i = 0; i < others.size(); i++) {
+    text += i == 0 ? ", with " : i + 1 == others.size() ? " and " : ", ";
+    text += escape_for_terminal(simple_name(others[i]));
+  }
+  if (!others.empty()) text += ", which may be compiled into it";
+  return text;
+}
+
 }  // namespace
 
 std::string_view busy_kind_name(BusyKind kind) {
@@ -86,7 +118,7 @@ std::string busy_headline(const Busyness& busy) {
   std::string text = fmt::format(
       "BUSY: {:.1f} processors, {} {}{}", std::max(busy.processors(), 0.1), share_words(busy.of(most), busy.samples),
       most == BusyKind::jit || most == BusyKind::lock_spinning ? "" : "in ", busy_kind_words(most));
-  if (most != BusyKind::native) return text;
+  if (most != BusyKind::native) return text + main_method_words(busy, most);
   if (!busy.library.empty()) text += ": " + escape_for_terminal(busy.library);
   if (!busy.caller.empty()) text += ", called by " + escape_for_terminal(busy.caller);
   return text;
@@ -138,6 +170,8 @@ void write_busy_json(Writer& out, const Busyness& busy) {
     function.number("self", f.self);
     function.number("total", f.total);
     write_threads(function.key("threads"), f.threads);
+    json_array(function.key("may_contain"), f.may_contain, "",
+               [&](const std::string& name) { out << json_string(name); });
     function.close();
   });
   write_threads(json.key("threads"), busy.threads);

@@ -30,12 +30,33 @@ std::string text_of(const Busyness& what) {
 
 TEST(WhyBusy, TheFirstLineIsTheAnswer) {
   const std::string text = text_of(busy());
-  EXPECT_TRUE(text.starts_with("BUSY: 1.9 processors, 92 % in methods of the program\n    8 % garbage collections\n"))
+  EXPECT_TRUE(
+      text.starts_with("BUSY: 1.9 processors, 92 % in methods of the program: 61 % in Shop.Cart.Add(int) in "
+                       "Cart.cs:42\n    8 % garbage collections\n"))
       << text;
   EXPECT_NE(text.find("   61 %    92 %  Shop.Cart.Add(int) in Cart.cs:42  (thread 7 \"wor\\x1bker\")\n"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("100 samples in 1.00 s by perf events (cycles)\n  Note: a note\n"), std::string::npos) << text;
+}
+
+TEST(WhyBusy, MethodsThatMayBeCompiledIntoTheBusiestAreNamed) {
+  Busyness what = busy();
+  what.functions[0].self = 92;
+  what.functions[0].may_contain = {"Shop.Cart.Round(int)", "Shop.Tax.Of(decimal)"};
+  EXPECT_EQ(
+      busy_headline(what),
+      "BUSY: 1.9 processors, 92 % in methods of the program: Shop.Cart.Add(int) in Cart.cs:42, with Round and Of, "
+      "which may be compiled into it");
+  const ProcessDump dump;
+  const auto json =
+      nlohmann::json::parse(collect([&](Writer& out) { write_why_json(out, dump, {}, {.busy = &what}); }));
+  EXPECT_EQ(json["busy"]["functions"][0]["may_contain"][1], "Shop.Tax.Of(decimal)");
+  what.kinds[static_cast<std::size_t>(BusyKind::program)] = 0;
+  what.kinds[static_cast<std::size_t>(BusyKind::framework)] = 92;
+  what.functions[0].self = 0;
+  EXPECT_EQ(busy_headline(what),
+            "BUSY: 1.9 processors, 92 % in code of .NET's libraries, called by Shop.Cart.Add(int)");
 }
 
 TEST(WhyBusy, WhatHardlyRunsIsNotBusy) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "output/report/escape.h"
+#include "output/report/rate_words.h"
 #include "output/report/words.h"
 
 namespace mixstack::report {
@@ -33,21 +34,10 @@ void number_or_null(JsonObject& json, std::string_view name, const std::optional
   json.key(name) << (value ? json_number(*value) : "null");
 }
 
-/// 16500 as "16,500".
-std::string grouped(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return digits;
-}
-
-std::string rate_words(double rate) {
-  return rate >= 9.95 ? grouped(static_cast<std::uint64_t>(std::llround(rate))) : fmt::format("{:.1f}", rate);
-}
-
 std::string rate_of(const std::optional<double>& rate, std::string_view one, std::string_view several) {
   if (!rate) return {};
   if (*rate < 0.05) return fmt::format("no {}", one);
-  const std::string words = rate_words(*rate);
+  const std::string words = count_words(*rate);
   return fmt::format("{} {}/s", words == "1.0" && one == "exception" ? "1" : words, words == "1.0" ? one : several);
 }
 
@@ -95,7 +85,9 @@ std::string health_words(const Health& health) {
     parts.push_back(std::move(words));
   }
   if (health.queued)
-    parts.push_back(*health.queued == 0 ? "no queue" : counted(*health.queued, "item") + " in the queue");
+    parts.push_back(*health.queued == 0 ? "no queue"
+                                        : (health.has_more_queued ? "more than " : "") +
+                                              counted(*health.queued, "item") + " in the queue");
   if (health.exceptions) parts.push_back(rate_of(health.exceptions, "exception", "exceptions"));
   return fmt::format("{}{}", fmt::join(parts, ", "), start_words(health));
 }

@@ -404,11 +404,12 @@ void write_why_text(Writer& writer, const ProcessDump& dump, std::span<const Ver
   if (dump.runtimes.empty() && !unread.empty())
     out.plain() << "Not known: " << unread << ".\n";
   else if (dump.runtimes.empty())
-    out.plain() << "Not known: there is no .NET runtime. Of native locks, pthread mutexes, read-write locks and joins "
-                   "are read.\n";
+    out.plain()
+        << "Not known: there is no .NET runtime. Of native locks, pthread mutexes, read-write locks and joins of glibc "
+           "are read.\n";
   if (std::any_of(dump.runtimes.begin(), dump.runtimes.end(), [](const auto& r) { return r.kind == "NativeAOT"; }))
     out.plain() << "Not known: what managed code of NativeAOT waits for: its objects are not read. Of native locks, "
-                   "pthread mutexes, read-write locks and joins are read.\n";
+                   "pthread mutexes, read-write locks and joins of glibc are read.\n";
   if (const std::size_t apart = threads_apart(dump); apart != 0)
     out.plain() << fmt::format("Not known: what {} for, which did not stop with the others.\n",
                                counted(apart, "thread waits", "threads wait"));

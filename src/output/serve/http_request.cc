@@ -1,7 +1,8 @@
 #include "output/serve/http_request.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/system/number.h"
 
 namespace mixstack::serve {
 namespace {
@@ -85,10 +86,7 @@ std::optional<std::uint64_t> number_in(std::string_view query, std::string_view 
     query.remove_prefix(std::min(end + 1, query.size()));
     if (!part.starts_with(name) || part.substr(name.size(), 1) != "=") continue;
     const std::string_view digits = part.substr(name.size() + 1);
-    std::uint64_t value = 0;
-    const auto [at, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc() || at != digits.data() + digits.size()) return std::nullopt;
-    return value;
+    return base::number<std::uint64_t>(digits);
   }
   return std::nullopt;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 #include "mixstack/result.h"
 #include "output/report/page_data.h"
 

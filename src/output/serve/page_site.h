@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/words/recording.h"
+#include "mixstack/recording.h"
 #include "output/report/page_data.h"
 #include "output/serve/http_answer.h"
 #include "output/serve/http_request.h"

@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "base/system/number.h"
 #include "process/core/core_stream.h"
 #include "process/core/sparse_spool.h"
 #include "process/kernel/child_process.h"
@@ -72,10 +72,9 @@ std::optional<StoredName> parse_stored_name(std::string_view name) {
   if (parts.size() < 6 || parts.size() > 7 || parts[0] != "core" || parts[3].size() != kBootIdLength)
     return std::nullopt;
   if (parts.size() == 7 && parts[6] != "zst" && parts[6] != "lz4" && parts[6] != "xz") return std::nullopt;
-  StoredName stored{parts[1], parts[4], 0};
-  const auto [end, error] = std::from_chars(parts[5].data(), parts[5].data() + parts[5].size(), stored.time);
-  if (error != std::errc{} || end != parts[5].data() + parts[5].size()) return std::nullopt;
-  return stored;
+  const auto time = base::number<decltype(StoredName::time)>(parts[5]);
+  if (!time) return std::nullopt;
+  return StoredName{parts[1], parts[4], *time};
 }
 
 struct FolderAnswer {

@@ -1,14 +1,11 @@
 #include "process/live/cgroup.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 
-#include "base/system/scoped_fd.h"
+#include "base/system/number.h"
+#include "base/system/small_file.h"
 
 namespace mixstack::process {
 namespace {
@@ -73,17 +70,7 @@ std::optional<std::pair<std::string, bool>> path_of(std::string_view cgroups, st
 
 }  // namespace
 
-std::string read_cgroup_file(const std::string& path) {
-  const base::ScopedFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text;
-  std::array<char, 4096> piece;
-  while (file && text.size() < kMostBytes) {
-    const ssize_t size = ::read(file.get(), piece.data(), piece.size());
-    if (size <= 0) break;
-    text.append(piece.data(), static_cast<std::size_t>(size));
-  }
-  return text;
-}
+std::string read_cgroup_file(const std::string& path) { return base::text_at(path, kMostBytes); }
 
 std::string_view next_piece(std::string_view& text, char until) {
   const std::size_t end = std::min(text.find(until), text.size());
@@ -92,12 +79,7 @@ std::string_view next_piece(std::string_view& text, char until) {
   return piece;
 }
 
-std::optional<std::uint64_t> leading_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end == text.data()) return std::nullopt;
-  return value;
-}
+std::optional<std::uint64_t> leading_number(std::string_view text) { return base::leading_number<std::uint64_t>(text); }
 
 std::optional<CgroupPlace> cgroup_place(std::string_view cgroups, std::string_view mountinfo,
                                         std::string_view controller) {

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <ctime>
 #include <optional>
 #include <utility>
 
+#include "base/system/number.h"
 #include "base/system/regular_file.h"
 #include "process/kernel/rooted_open.h"
 #include "process/live/process_usage.h"
@@ -29,10 +29,7 @@ std::optional<uid_t> effective_user(const ProcDir& proc) {
   if (!users) return std::nullopt;
   std::string_view second = *users;
   second.remove_prefix(std::min(second.find('\t'), second.size()));
-  second.remove_prefix(std::min(second.find_first_not_of('\t'), second.size()));
-  uid_t user = 0;
-  const auto [end, error] = std::from_chars(second.data(), second.data() + second.size(), user);
-  return error == std::errc{} ? std::optional(user) : std::nullopt;
+  return base::leading_number<uid_t>(second);
 }
 
 /// Whether the file was last written before the process began. Clocks of files and processes differ by some

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <memory>
 
+#include "base/system/number.h"
 #include "base/system/scoped_fd.h"
 #include "process/live/kernel_counters.h"
 #include "process/live/process_usage.h"
@@ -33,8 +33,9 @@ std::vector<ProcessTime> process_times() {
   while (const dirent* entry = all.size() < kMostProcesses ? ::readdir(folder.get()) : nullptr) {
     const std::string_view name = entry->d_name;
     ProcessTime process;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process.pid);
-    if (error != std::errc{} || end != name.data() + name.size()) continue;
+    const auto pid = base::number<decltype(process.pid)>(name);
+    if (!pid) continue;
+    process.pid = *pid;
     const std::string path = std::string(name) + "/stat";
     const base::ScopedFd file(::openat(::dirfd(folder.get()), path.c_str(), O_RDONLY | O_CLOEXEC));
     const ssize_t size = file ? ::read(file.get(), room.data(), room.size()) : -1;

@@ -3,21 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/system/number.h"
 #include "process/live/kernel_counters.h"
 
 namespace mixstack::process {
 namespace {
 
 constexpr std::size_t kMostCgroups = 64 << 10;
-
-std::uint64_t number(std::string_view text) {
-  std::uint64_t value = 0;
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  (void)std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
 
 }  // namespace
 
@@ -87,9 +80,8 @@ ProcessUsage UsageMeter::look(const ProcDir& proc, std::chrono::nanoseconds stop
   if (const auto statm = proc.read("statm", 256)) {
     const std::size_t space = statm->find(' ');
     if (space != std::string::npos)
-      usage.resident_bytes =
-          number(std::string_view(*statm).substr(space + 1, statm->find(' ', space + 1) - space - 1)) *
-          static_cast<std::uint64_t>(std::max(1L, ::sysconf(_SC_PAGESIZE)));
+      usage.resident_bytes = base::leading_number<std::uint64_t>(std::string_view(*statm).substr(space)).value_or(0) *
+                             static_cast<std::uint64_t>(std::max(1L, ::sysconf(_SC_PAGESIZE)));
   }
   if (const auto cgroups = proc.read("cgroup", kMostCgroups)) usage.container = container_in(*cgroups);
   return usage;

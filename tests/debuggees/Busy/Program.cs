@@ -24,6 +24,7 @@ internal static partial class Program
         ["gc"] = Allocate,
         ["jit"] = _ => Compile(),
         ["spin"] = Spin,
+        ["yield"] = _ => Yields(),
         ["native"] = _ => SearchInNativeCode(),
         ["kernel"] = _ => ReadZeros(),
         ["idle"] = _ => Thread.Sleep(Timeout.Infinite),
@@ -129,6 +130,15 @@ internal static partial class Program
             wait.SpinOnce(sleep1Threshold: -1);
         }
         Thread.Sleep(Timeout.Infinite);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
+    private static void Yields()
+    {
+        while (Volatile.Read(ref s_held) == 0)
+        {
+            Thread.Yield();  // inlined: the runtime's function is called from here
+        }
     }
 
     [DllImport("libc", EntryPoint = "memmem")]

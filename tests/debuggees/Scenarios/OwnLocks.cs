@@ -93,6 +93,50 @@ internal static partial class Waits
         }
     }
 
+    // The JIT inlines what these call for: no frame has its name.
+    private sealed class YieldingLock : IOwnLock
+    {
+        private int _isTaken;
+        private Thread _owner;
+
+        [System.Runtime.CompilerServices.MethodImpl(System.Runtime.CompilerServices.MethodImplOptions.AggressiveOptimization)]
+        public void Enter()
+        {
+            while (Interlocked.Exchange(ref _isTaken, 1) != 0)
+            {
+                Thread.Yield();
+            }
+            _owner = Thread.CurrentThread;
+        }
+
+        public void Exit()
+        {
+            _owner = null;
+            Volatile.Write(ref _isTaken, 0);
+        }
+    }
+
+    private sealed class PausingLock : IOwnLock
+    {
+        private int _isTaken, _ownerId;
+
+        [System.Runtime.CompilerServices.MethodImpl(System.Runtime.CompilerServices.MethodImplOptions.AggressiveOptimization)]
+        public void Enter()
+        {
+            while (Interlocked.Exchange(ref _isTaken, 1) != 0)
+            {
+                Thread.SpinWait(50);
+            }
+            _ownerId = Environment.CurrentManagedThreadId;
+        }
+
+        public void Exit()
+        {
+            _ownerId = 0;
+            Volatile.Write(ref _isTaken, 0);
+        }
+    }
+
     private static void Inside(IOwnLock gate, Action body)
     {
         gate.Enter();
@@ -107,6 +151,13 @@ internal static partial class Waits
         Ring(2, "lock", () => new PulseLock(), Inside, "pulse");
         Ring(2, "lock", () => new NumberedLock(), Inside, "number");
         Ring(2, "lock", () => new NappingLock(), Inside, "nap");
+    }
+
+    [Scenario("own_spins")]
+    private static void OwnSpins()
+    {
+        Ring(2, "lock", () => new YieldingLock(), Inside, "yield");
+        Ring(2, "lock", () => new PausingLock(), Inside, "pause");
     }
 
     [System.Runtime.InteropServices.DllImport("libc")]

@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Runtime.CompilerServices;
 
 namespace Scenarios;
 
@@ -166,6 +167,49 @@ internal static partial class Waits
         Waiter("result", "task", "System.Threading.Tasks.Task<int>", "-", () => source.Task.GetAwaiter().GetResult());
         Waiter("all", "all_tasks", "System.Threading.Tasks.Task", "-", () => Task.WaitAll(several));
         Waiter("type", "monitor", "typeof(Scenarios.Waits.Account)", "type-owner", () => { lock (typeof(Account)) { } });
+        Thread.Sleep(300);
+        GC.KeepAlive(several);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static bool WaitFor(WaitHandle handle, int ms) => handle.WaitOne(ms);
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int WaitForAny(WaitHandle[] handles, int ms) => WaitHandle.WaitAny(handles, ms);
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Join(Thread thread) => thread.Join();
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Rest(int ms) => Thread.Sleep(ms);
+
+    // Methods that have been called so often that what they call is compiled into them: no frame of a wait is left.
+    [Scenario("hot_waits")]
+    private static void Hot()
+    {
+        using ManualResetEvent set = new(true), other = new(true);
+        WaitHandle[] both = { set, other };
+        Thread ended = new(() => { });
+        ended.Start();
+        ended.Join();
+        for (int round = 0; round < 4; round++)
+        {
+            for (int i = 0; i < 20_000; i++)
+            {
+                WaitFor(set, -1);
+                WaitForAny(both, -1);
+                Join(ended);
+                Rest(0);
+            }
+            Thread.Sleep(250);  // until it is compiled anew
+        }
+        ManualResetEvent never = new(false);
+        Mutex mutex = new(false);
+        AutoResetEvent[] several = { new(false), new(false) };
+        Thread sleeper = Scene.Actor("hot-sleeper", () => { Scene.InPlace(); Rest(Timeout.Infinite); });
+        Scene.Actor("hot-owner", () => { WaitFor(mutex, -1); Scene.InPlace(); Rest(Timeout.Infinite); });
+        Thread.Sleep(200);
+        Waiter("hot-handle", "wait_handle", "System.Threading.ManualResetEvent", "-", () => WaitFor(never, -1));
+        Waiter("hot-mutex", "wait_handle", "System.Threading.Mutex", "hot-owner", () => WaitFor(mutex, -1));
+        Waiter("hot-any", "wait_handles", "System.Threading.AutoResetEvent", "-", () => WaitForAny(several, -1));
+        Waiter("hot-join", "thread_join", "System.Threading.Thread", "hot-sleeper", () => Join(sleeper));
         Thread.Sleep(300);
         GC.KeepAlive(several);
     }

@@ -207,8 +207,11 @@ internal static class Orders
     {
         Stage.Loop("front door", () =>
         {
-            Tally.Queued.Add();
-            _ = Task.Run(() => Take(7));
+            for (int i = 0; i < 5; i++)  // more than a pool that grows can serve on a quick machine
+            {
+                Tally.Queued.Add();
+                _ = Task.Run(() => Take(7));
+            }
             Thread.Sleep(9);
         });
         Thread.Sleep(1500);
@@ -241,8 +244,11 @@ internal static class Batches
     {
         Stage.Loop("intake", () =>
         {
-            Tally.Queued.Add();
-            _ = Task.Factory.StartNew(() => Assemble(4), CancellationToken.None, TaskCreationOptions.PreferFairness, TaskScheduler.Default);
+            for (int i = 0; i < 5; i++)
+            {
+                Tally.Queued.Add();
+                _ = Task.Factory.StartNew(() => Assemble(4), CancellationToken.None, TaskCreationOptions.PreferFairness, TaskScheduler.Default);
+            }
             Thread.Sleep(6);
         });
         Thread.Sleep(1500);

@@ -9,6 +9,7 @@ struct ModuleLayout {
   Field assembly, pe_assembly, base, flags, loader_allocator, dynamic_metadata, dynamic_il, path, file_name,
       ready_to_run_info, field_def_to_desc_map, method_def_to_desc_map, type_def_to_method_table_map,
       type_ref_to_method_table_map, member_ref_to_desc_map, manifest_module_references_map, available_type_params;
+  Field metadata_generation;  ///< .NET 11: how often Hot Reload changed it
 
   template <class Names>
   void describe(Names& names) {
@@ -30,6 +31,7 @@ struct ModuleLayout {
     names.field(member_ref_to_desc_map, "MemberRefToDescMap");
     names.field(manifest_module_references_map, "ManifestModuleReferencesMap");
     names.field(available_type_params, "AvailableTypeParams");
+    names.field(metadata_generation, "MetadataGeneration");
   }
 };
 

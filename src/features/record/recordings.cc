@@ -2,25 +2,25 @@
 // Output: one Recording of all of them, with an account of lost samples and notes for the user.
 // Algorithm: 1. `begin` opens a recorder per process and warms it up, unless we have started the program ourselves,
 // which would run unseen meanwhile. 2. `start` sets one start and end for all. 3. `follow` finds children in /proc,
-// orphans that we adopted, and processes that became another program. 4. `finish` reads CPU times before it stops the
-// recorders, since stopping takes time; then it sums the accounts, and notes CPU quotas and processor time that no
-// sample shows.
+// orphans that we adopted, and processes that became another program. 4. `run` waits, with its caller's hooks, for the
+// first of time, caller and last process. 5. `finish` reads CPU times before it stops the recorders, since stopping
+// takes time; then it sums the accounts, and notes CPU quotas and processor time that no sample shows.
 // Bounds: Recording bounds stacks and samples (`shared_.mutex` guards it); `known_` keeps a process from being opened
-// twice; kMostLooks to read two clocks at one instant.
-#include "frontends/cli/recordings.h"
+// twice; kMostLooks to read two clocks at one instant; waits of kWait.
+#include "features/record/recordings.h"
 
-#include <fmt/format.h>
 #include <sys/utsname.h>
 
-#include <algorithm>
+#include <array>
+#include <charconv>
 #include <ctime>
+#include <thread>
 
 #include "base/words/recording_part.h"
-#include "frontends/cli/launched_program.h"
-#include "frontends/cli/version.h"
+#include "features/record/recorded_facts.h"
 #include "output/report/words.h"
 
-namespace mixstack::cli {
+namespace mixstack::record {
 namespace {
 
 std::uint64_t unix_ns() {
@@ -36,7 +36,7 @@ std::uint64_t unix_ns_at(std::uint64_t past_ns) {
   constexpr std::uint64_t kQuick = 20'000;
   std::uint64_t best = UINT64_MAX, at = 0;
   for (int i = 0; i < kMostLooks && best > kQuick; i++) {
-    const std::uint64_t before = record::monotonic_ns(), now = unix_ns(), took = record::monotonic_ns() - before;
+    const std::uint64_t before = monotonic_ns(), now = unix_ns(), took = monotonic_ns() - before;
     if (took >= best) continue;
     best = took;
     at = now - (before - past_ns);
@@ -44,31 +44,44 @@ std::uint64_t unix_ns_at(std::uint64_t past_ns) {
   return at;
 }
 
+/// As printf's "%g".
+std::string general(double value) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 6).ptr;
+  return {text.data(), end};
+}
+
+/// Seconds with one digit.
+std::string seconds(double ns) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), ns / 1e9, std::chars_format::fixed, 1).ptr;
+  return {text.data(), end};
+}
+
 }  // namespace
 
-tl::expected<void, record::NotOpened> Recordings::begin(std::unique_ptr<Session> session, std::uint32_t parent) {
+tl::expected<void, NotOpened> Recordings::begin(std::shared_ptr<Session> session, std::uint32_t parent) {
   const TargetInfo& target = session->target().info();
   const std::uint32_t pid = target.pid;
   known_.insert(pid);
-  if (arguments_.no_names) {
+  if (!options_.native_names) {
     SymbolOptions symbols;
     symbols.native_names = false;
     session->set_symbol_options(symbols);
   }
-  record::RecorderOptions options = recorder_options(arguments_);
-  if (arguments_.kernel) options.stacks.kernel = &kernel_;
+  RecorderOptions options = options_.recorder;
+  if (options.kernel) options.stacks.kernel = &kernel_;
   {
     const std::lock_guard lock(shared_.mutex);
     const auto process =
         shared_.recording.process({.pid = pid, .parent = parent, .comm = name_of(pid), .command = command_of(target)});
     options.stacks.process = process.value_or(0);
   }
-  auto shared_session = std::make_unique<record::SharedSession>();
+  auto shared_session = std::make_shared<SharedSession>();
   shared_session->session = std::move(session);
-  auto opened = record::open_recorder(std::move(shared_session), shared_, options);
+  auto opened = open_recorder(std::move(shared_session), shared_, options);
   if (!opened) return tl::unexpected(opened.error());
-  // No warm-up for a program that we have just started: it would run unseen meanwhile.
-  if (!is_started_ && arguments_.command.empty()) opened->recorder->warm_up();
+  if (!is_started_ && !options_.has_launched) opened->recorder->warm_up();
   if (is_started_) opened->recorder->start(start_ns_, end_ns_);
   const std::lock_guard lock(shared_.mutex);
   auto& notes = shared_.recording.facts.notes;
@@ -76,6 +89,25 @@ tl::expected<void, record::NotOpened> Recordings::begin(std::unique_ptr<Session>
     if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
   all_.push_back({pid, std::move(*opened), false, user_cpu_ns(pid), process::cpu_quotas(pid)});
   return {};
+}
+
+RunEnd Recordings::run(std::chrono::milliseconds length, const RunHooks& hooks) {
+  constexpr std::uint64_t kWait = 100, kMillisecond = 1'000'000;
+  const std::uint64_t time = static_cast<std::uint64_t>(length.count()) * kMillisecond;
+  for (;;) {
+    const std::uint64_t elapsed = elapsed_ns();
+    if (time != 0 && elapsed >= time) return RunEnd::time;
+    const std::uint64_t left = time == 0 ? UINT64_MAX : time - elapsed;
+    if (hooks.before) hooks.before(left);
+    const std::chrono::milliseconds most(std::min(kWait, left / kMillisecond + 1));
+    if (!hooks.wait)
+      std::this_thread::sleep_for(most);
+    else if (!hooks.wait(most))
+      return RunEnd::caller;
+    if (options_.subprocesses || all_have_ended()) follow();
+    if (all_have_ended()) return RunEnd::process;
+    if (hooks.look && !hooks.look()) return RunEnd::caller;
+  }
 }
 
 void Recordings::set_start(std::uint64_t start_ns) {
@@ -96,12 +128,12 @@ void Recordings::start_all(std::chrono::milliseconds duration) {
 }
 
 void Recordings::start(std::chrono::milliseconds duration) {
-  set_start(record::monotonic_ns());
+  set_start(monotonic_ns());
   start_all(duration);
 }
 
 void Recordings::start_where(const Recordings& before, std::chrono::milliseconds duration) {
-  set_start(std::min(record::monotonic_ns(), before.end_ns_));
+  set_start(std::min(monotonic_ns(), before.end_ns_));
   start_all(duration);
 }
 
@@ -117,9 +149,23 @@ std::string Recordings::source_words() const {
   return all_.empty() ? std::string() : all_.front().opened.recorder->source_words();
 }
 
+std::uint64_t Recordings::own_cpu() const { return own_cpu_ns() - cpu_before_ns_; }
+
+std::uint64_t Recordings::lost() {
+  std::uint64_t lost = 0;
+  for (const Recorded& one : all_) {
+    const SourceAccount account = one.opened.recorder->account();
+    lost += account.lost_in_kernel + account.lost_to_stops + one.opened.recorder->lost_in_queue();
+  }
+  const std::lock_guard lock(shared_.mutex);
+  const RecordingAccount& account = shared_.recording.facts.account;
+  if (ended_ns_ != 0) lost = account.lost_in_kernel + account.lost_in_queue;
+  return lost + account.lost_to_stops + account.lost_in_tree;
+}
+
 void Recordings::follow() {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> found;  // pid, parent
-  if (arguments_.subprocesses)
+  if (options_.subprocesses)
     for (const std::uint32_t pid : adopted())
       if (!known_.contains(pid)) found.emplace_back(pid, all_.empty() ? 0 : all_.front().pid);
   for (const Recorded& one : all_) {
@@ -134,7 +180,8 @@ void Recordings::follow() {
     for (Recorded& one : all_)
       one.is_followed = one.is_followed || (one.pid == pid && one.opened.recorder->has_ended());
     known_.insert(pid);
-    auto session = environment_.open_process(pid);
+    if (!options_.open_process) continue;
+    auto session = options_.open_process(pid);
     if (session) (void)begin(std::move(*session), parent);
   }
 }
@@ -153,7 +200,7 @@ std::map<std::uint32_t, std::string> Recordings::gone() const {
       continue;
     for (const RecordedProcess& process : shared_.recording.processes())
       if (process.pid == one.pid && process.parent == 0)
-        words[one.pid] = fmt::format("{} (pid {})", process.comm, one.pid);
+        words[one.pid] = process.comm + " (pid " + std::to_string(one.pid) + ")";
   }
   return words;
 }
@@ -169,7 +216,7 @@ std::pair<Error, std::uint32_t> Recordings::failure() const {
 }
 
 void Recordings::finish() {
-  ended_ns_ = std::min(record::monotonic_ns(), end_ns_);
+  ended_ns_ = std::min(monotonic_ns(), end_ns_);
   for (Recorded& one : all_) {
     const auto now = user_cpu_ns(one.pid);
     const bool is_told = now && one.cpu_ns && *now >= *one.cpu_ns && !one.opened.recorder->has_ended();
@@ -179,10 +226,19 @@ void Recordings::finish() {
   for (Recorded& one : all_) one.opened.recorder->stop();
   const std::lock_guard lock(shared_.mutex);
   RecordingFacts& facts = shared_.recording.facts;
+  add_accounts(facts);
+  note_unseen_time();
+  describe(facts);
+  facts.own_cpu_ns = own_cpu();
+  shared_.recording.sort_samples();
+}
+
+/// Sums the losses of all recorders, and says what to do about them.
+void Recordings::add_accounts(RecordingFacts& facts) {
   std::uint64_t stopless = 0;
   std::size_t short_buffer = 0;
   for (const Recorded& one : all_) {
-    const record::SourceAccount account = one.opened.recorder->account();
+    const SourceAccount account = one.opened.recorder->account();
     facts.account.lost_in_kernel += account.lost_in_kernel;
     facts.account.lost_to_stops += account.lost_to_stops;
     facts.account.skipped += account.skipped;
@@ -195,19 +251,14 @@ void Recordings::finish() {
     facts.holds.longest_ns = std::max(facts.holds.longest_ns, account.holds.longest_ns);
   }
   if (short_buffer != 0)
-    facts.notes.push_back(fmt::format(
-        "samples were lost because the kernel's buffers had only {} KiB: sysctl kernel.perf_event_mlock_kb, "
-        "ulimit -l or CAP_IPC_LOCK allow larger ones",
-        short_buffer >> 10));
+    facts.notes.push_back("samples were lost because the kernel's buffers had only " +
+                          std::to_string(short_buffer >> 10) +
+                          " KiB: sysctl kernel.perf_event_mlock_kb, ulimit -l or CAP_IPC_LOCK allow larger ones");
   if (stopless != 0)
-    facts.notes.push_back(fmt::format(
-        "no thread was stopped in {}, lest they are held for more than {:g} % of their time: what had run by "
-        "then is counted where it was seen next; --max-pause SHARE allows more",
-        report::counted(stopless, "round"), 100 * arguments_.most_held));
-  note_unseen_time();
-  describe(facts);
-  facts.own_cpu_ns = own_cpu();
-  shared_.recording.sort_samples();
+    facts.notes.push_back("no thread was stopped in " + report::counted(stopless, "round") +
+                          ", lest they are held for more than " + general(100 * options_.recorder.most_held) +
+                          " % of their time: what had run by then is counted where it was seen next; --max-pause "
+                          "SHARE allows more");
 }
 
 /// Notes CPU quotas: a throttled thread looks ready to run, like one that lacks a processor.
@@ -248,14 +299,13 @@ void Recordings::note_unseen_time() {
   const double rounds = static_cast<double>(elapsed_ns()) / 1e9 * all_.front().opened.wall_hertz;
   if (const auto skipped = static_cast<double>(account.skipped); skipped < rounds) seen *= rounds / (rounds - skipped);
   if (used < kLeast || used - seen < kLeast || used - seen < kShare * used) return;
-  shared_.recording.facts.notes.push_back(
-      fmt::format("{:.1f} s of {:.1f} s of processor time are in no sample: threads that live for some milliseconds "
-                  "are hardly ever sampled",
-                  (used - seen) / 1e9, used / 1e9));
+  shared_.recording.facts.notes.push_back(seconds(used - seen) + " s of " + seconds(used) +
+                                          " s of processor time are in no sample: threads that live for some "
+                                          "milliseconds are hardly ever sampled");
 }
 
 void Recordings::describe(RecordingFacts& facts) const {
-  facts.version = version_number();
+  facts.version = MIXSTACK_VERSION;
   facts.duration_ns = elapsed_ns();
   for (const Recorded& one : all_) {
     facts.cpu_hertz = std::max(facts.cpu_hertz, one.opened.cpu_hertz);
@@ -293,4 +343,4 @@ Recording Recordings::take_piece() {
   return piece;
 }
 
-}  // namespace mixstack::cli
+}  // namespace mixstack::record

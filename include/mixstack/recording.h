@@ -258,4 +258,14 @@ class Recording {
 /// Whether a node is unnamed code called by unnamed code of the same module: pictures show both as one box.
 [[nodiscard]] bool repeats_unnamed(const Recording& recording, std::uint32_t node);
 
+/// The time of one function in a recording.
+struct FunctionTime {
+  std::uint32_t function = kNoIndex;  ///< of the recording; the first of those that are shown alike
+  std::string name{};                 ///< as shown to people, never empty
+  std::uint64_t self_ns = 0;          ///< in itself
+  std::uint64_t total_ns = 0;         ///< with all that it called; a recursion counts once
+};
+/// All functions that samples were in, by their own time, most first. `waiting`: time of waiting threads counts, too.
+[[nodiscard]] std::vector<FunctionTime> function_times(const Recording& recording, bool waiting);
+
 }  // namespace mixstack

@@ -1,12 +1,10 @@
-#include "frontends/cli/top_recorder.h"
+#include "features/top/live_recorder.h"
 
-#include <fmt/format.h>
+#include <utility>
 
-#include "base/system/file_limit.h"
-#include "frontends/cli/fd_output.h"
-#include "frontends/cli/recorded_process.h"
+#include "features/record/recorded_facts.h"
 
-namespace mixstack::cli {
+namespace mixstack::top {
 namespace {
 
 /// Whether the recording takes some 60 MiB, beside the session.
@@ -18,32 +16,24 @@ bool is_large(const Recording& recording) {
 
 }  // namespace
 
-TopRecorder::TopRecorder(const RecordArguments& arguments, const Environment& environment, std::uint32_t pid)
-    : arguments_(arguments),
-      environment_(environment),
-      pid_(pid),
-      start_ns_(record::monotonic_ns()),
-      began_ns_(start_ns_) {
-  shown_.idle = true;  // the browser chooses
-  shown_.by_process = false;
-  shown_.managed_only = arguments.managed_only;
-  shown_.kernel = arguments.kernel;
-  shown_.include = arguments.include;
-  shown_.exclude = arguments.exclude;
+LiveRecorder::LiveRecorder(LiveOptions options, std::uint32_t pid)
+    : options_(std::move(options)), pid_(pid), start_ns_(record::monotonic_ns()), began_ns_(start_ns_) {
+  options_.shown.idle = true;  // the browser chooses
+  options_.shown.by_process = false;
 }
 
-tl::expected<void, record::NotOpened> TopRecorder::open_part() {
-  auto session = environment_.open_process(pid_);
+tl::expected<void, record::NotOpened> LiveRecorder::open_part() {
+  auto session = options_.open_process(pid_);
   if (!session) return tl::unexpected(record::NotOpened{session.error()});
-  command_ = command_of((*session)->target().info());
-  if (command_.empty()) command_ = name_of(pid_);
+  command_ = record::command_of((*session)->target().info());
+  if (command_.empty()) command_ = record::name_of(pid_);
   auto part = std::make_unique<Part>();
-  record::RecorderOptions options = recorder_options(arguments_);
+  record::RecorderOptions options = options_.recorder;
   options.stacks.start_ns = start_ns_;
-  if (arguments_.kernel) options.stacks.kernel = &kernel_;
-  const auto process = part->shared.recording.process({.pid = pid_, .comm = name_of(pid_)});
+  if (options.kernel) options.stacks.kernel = &kernel_;
+  const auto process = part->shared.recording.process({.pid = pid_, .comm = record::name_of(pid_)});
   options.stacks.process = process.value_or(0);
-  auto shared_session = std::make_unique<record::SharedSession>();
+  auto shared_session = std::make_shared<record::SharedSession>();
   shared_session->session = std::move(*session);
   auto opened = record::open_recorder(std::move(shared_session), part->shared, options);
   if (!opened) return tl::unexpected(opened.error());
@@ -57,24 +47,23 @@ tl::expected<void, record::NotOpened> TopRecorder::open_part() {
   return {};
 }
 
-ExitCode TopRecorder::begin() {
-  base::raise_file_limit();  // recording needs several open files per thread
-  const auto opened = open_part();
+tl::expected<void, record::NotOpened> LiveRecorder::begin() {
+  auto opened = open_part();
   began_ns_ = record::monotonic_ns();
-  cpu_before_ns_ = own_cpu_ns();
-  return opened ? ExitCode::ok : complain_of(environment_, opened.error(), pid_);
+  cpu_before_ns_ = record::own_cpu_ns();
+  return opened;
 }
 
-void TopRecorder::take(top::Browser& browser) {
+void LiveRecorder::take(Browser& browser) {
   const std::lock_guard lock(part_->shared.mutex);
   Recording& recording = part_->shared.recording;
-  browser.add(recording, view_of(recording, shown_));
+  browser.add(recording, view_of(recording, options_.shown));
   recording.forget_samples();
 }
 
-std::uint64_t TopRecorder::skipped_of_part() const { return part_->opened.recorder->account().skipped; }
+std::uint64_t LiveRecorder::skipped_of_part() const { return part_->opened.recorder->account().skipped; }
 
-std::uint64_t TopRecorder::lost_of_part() const {
+std::uint64_t LiveRecorder::lost_of_part() const {
   const record::SourceAccount sources = part_->opened.recorder->account();
   const std::uint64_t in_queue = part_->opened.recorder->lost_in_queue();
   const std::lock_guard lock(part_->shared.mutex);
@@ -82,7 +71,7 @@ std::uint64_t TopRecorder::lost_of_part() const {
   return sources.lost_in_kernel + sources.lost_to_stops + in_queue + account.lost_in_tree + account.lost_to_stops;
 }
 
-void TopRecorder::end_part(top::Browser& browser) {
+void LiveRecorder::end_part(Browser& browser) {
   part_->opened.recorder->stop();
   take(browser);
   end_error_ = part_->opened.recorder->end_error();
@@ -92,7 +81,7 @@ void TopRecorder::end_part(top::Browser& browser) {
   part_.reset();
 }
 
-void TopRecorder::update(top::Browser& browser) {
+void LiveRecorder::update(Browser& browser) {
   if (!part_) return;
   bool is_over = part_->opened.recorder->has_ended();
   if (!is_over) {
@@ -109,31 +98,26 @@ void TopRecorder::update(top::Browser& browser) {
   go_on();
 }
 
-void TopRecorder::go_on() {
+void LiveRecorder::go_on() {
   if (const auto next = open_part(); !next) end_error_ = next.error().error;
 }
 
-void TopRecorder::hold(top::Browser& browser) {
+void LiveRecorder::hold(Browser& browser) {
   if (part_) end_part(browser);
 }
 
-ExitCode TopRecorder::say_end() const {
-  if (!has_ended()) return ExitCode::ok;
-  const Error& error = part_ ? part_->opened.recorder->end_error() : end_error_;
-  if (error.code == ErrorCode::none) return ExitCode::ok;
-  if (error.code != ErrorCode::no_such_process && error.code != ErrorCode::process_changed)
-    return complain_of(environment_, error, pid_);
-  FdOutput(environment_.err).write(fmt::format("mixstack: process {} ended while it was looked at\n", pid_));
-  return ExitCode::process_changed;
+Error LiveRecorder::end_error() const {
+  if (!has_ended()) return {};
+  return part_ ? part_->opened.recorder->end_error() : end_error_;
 }
 
-top::HeadFacts TopRecorder::facts() {
-  top::HeadFacts facts;
+HeadFacts LiveRecorder::facts() {
+  HeadFacts facts;
   facts.pid = pid_;
   facts.command = command_;
   facts.elapsed_ns = elapsed_ns();
-  facts.own_cpu_ns = own_cpu_ns() - cpu_before_ns_;
-  facts.threads = threads_of(pid_);
+  facts.own_cpu_ns = record::own_cpu_ns() - cpu_before_ns_;
+  facts.threads = record::threads_of(pid_);
   facts.samples = samples_;
   facts.lost = lost_;
   facts.rounds_left_out = skipped_;
@@ -147,4 +131,4 @@ top::HeadFacts TopRecorder::facts() {
   return facts;
 }
 
-}  // namespace mixstack::cli
+}  // namespace mixstack::top
