@@ -10,6 +10,7 @@
 
 #include "mixstack/counters.h"
 #include "mixstack/dump.h"
+#include "mixstack/memory.h"
 #include "mixstack/result.h"
 #include "mixstack/runtime_options.h"
 #include "mixstack/stepper_chain.h"
@@ -110,6 +111,12 @@ class Session {
   /// of one runtime may be of moments some microseconds apart. The first call finds the places, later ones take
   /// microseconds. Errors: `unsupported`, those of reading mappings.
   [[nodiscard]] virtual Result<std::vector<RuntimeCounters>> counters() { return fail(ErrorCode::unsupported); }
+  /// The memory that the runtimes know the use of, one for each of `ProcessDump::runtimes`. Nothing is stopped.
+  [[nodiscard]] virtual Result<std::vector<ManagedMemory>> managed_memory() { return fail(ErrorCode::unsupported); }
+  /// Counts the objects of the heaps by type, one for each of `ProcessDump::runtimes`. A process is stopped for it.
+  [[nodiscard]] virtual Result<std::vector<HeapTypes>> heap_types(const HeapTypesOptions& /*options*/) {
+    return fail(ErrorCode::unsupported);
+  }
   /// Reads the list of modules and runtimes again, after the target has loaded or unloaded some. Walkers made before
   /// must not be used after it.
   [[nodiscard]] virtual Result<void> refresh() = 0;

@@ -8,6 +8,7 @@
 
 #include "dotnet/async/heap_reader.h"
 #include "process/debugger/debug_session.h"
+#include "session/stop_words.h"
 
 namespace mixstack::session {
 namespace {
@@ -37,14 +38,6 @@ std::vector<AsyncChain> waited_chains(const PendingWork& pending) {
   for (const AsyncChain& c : pending.chains)
     if (c.waiter != 0) chains.push_back(c);
   return chains;
-}
-
-std::string stop_words(const Error& error) {
-  if (error.code == ErrorCode::already_traced)
-    return fmt::format("the process is traced by {}, which must let go of it first", error.value);
-  if (error.code == ErrorCode::thread_not_stopped)
-    return fmt::format("thread {} could not be stopped in time", error.value);
-  return fmt::format("the process could not be stopped (error {})", static_cast<unsigned>(error.code));
 }
 
 /// In a stop that no collection fell into.

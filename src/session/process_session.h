@@ -31,6 +31,8 @@ class ProcessSession final : public Session {
   [[nodiscard]] StepperChain& steppers() override { return steppers_; }
   void add_name_provider(std::shared_ptr<NameProvider> provider) override;
   [[nodiscard]] Result<std::vector<RuntimeCounters>> counters() override;
+  [[nodiscard]] Result<std::vector<ManagedMemory>> managed_memory() override;
+  [[nodiscard]] Result<std::vector<HeapTypes>> heap_types(const HeapTypesOptions& options) override;
   [[nodiscard]] Result<void> refresh() override;
   void set_runtime_options(const RuntimeOptions& options) override;
   void set_symbol_options(const SymbolOptions& options) override;

@@ -13,6 +13,7 @@ GUIDE = (ROOT / "docs/library.md").read_text()
 CXX = """
 #include <array>
 #include <cstdio>
+#include "mixstack/ask_memory.h"
 #include "mixstack/report.h"
 #include "mixstack/self_walk.h"
 #include "mixstack/session.h"

@@ -2,6 +2,7 @@
 // oracle core FILE...           the same of the process a core is of
 // oracle --boxes PID...         the boxes of async methods in its heap that are suspended, in place of its stacks
 // oracle --roots PID...         the references that its threads' stacks hold, in place of its stacks; also of core FILE
+// oracle --types PID...         the objects of its heap by type and generation, in place of its stacks; also of core FILE
 // oracle --serve                reads "PID" or "core FILE" from standard input, answers each line with one JSON line
 // oracle --bench N PID...       N rounds of fresh attach + walk + names, prints milliseconds of each; also of core FILE
 // Options before the pids: --no-suspend (attach without ptrace), --max-frames N.
@@ -13,7 +14,7 @@ using Oracle;
 
 CultureInfo.CurrentCulture = CultureInfo.InvariantCulture;
 List<string> sources = [];
-bool serve = false, suspend = true, boxes = false, roots = false;
+bool serve = false, suspend = true, boxes = false, roots = false, types = false;
 int bench = 0, maxFrames = StackReader.MaxFrames;
 for (int i = 0; i < args.Length; i++)
 {
@@ -22,6 +23,7 @@ for (int i = 0; i < args.Length; i++)
         case "--serve": serve = true; break;
         case "--boxes": boxes = true; break;
         case "--roots": roots = true; break;
+        case "--types": types = true; break;
         case "--no-suspend": suspend = false; break;
         case "--bench": bench = int.Parse(args[++i]); break;
         case "--max-frames": maxFrames = int.Parse(args[++i]); break;
@@ -64,6 +66,10 @@ bool Answer(string source)
             else if (roots)
             {
                 RootReader.Write(json, source, suspend);
+            }
+            else if (types)
+            {
+                HistogramReader.Write(json, source, suspend);
             }
             else
             {

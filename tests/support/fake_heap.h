@@ -359,7 +359,8 @@ class FakeHeap : public DotnetMemory {
     variable(12, kVariables + 0x900);
     variable(21, kVariables + 0x830);
     variable(28, kVariables + 0x840);
-    memory.put_u32(kVariables + 0x844, 56);  // generation.start_segment
+    memory.put_u32(kVariables + 0x844, 56);          // generation.start_segment
+    memory.put_u32(kVariables + 0x848, 0xffffffff);  // allocation_start: there are regions
     memory.put_u64(kGenerations + 56, kSegment);
     memory.put_u64(kSegment, kRegion);                     // allocated
     memory.put_u64(kSegment + 8, kRegion + kRegionSize);   // committed

@@ -12,12 +12,12 @@ constexpr std::uint32_t kWorkstation = 1, kServer = 2;  // GC_HEAP_TYPE (src/cor
 /// dac_generation_fields.h). Counts of a heap lie from interesting_data_per_heap on, up to internal_root_array.
 constexpr unsigned kHeapAllocated = 0, kHeapSegment = 1, kHeapFinalizeQueue = 2, kHeapFirstCount = 4,
                    kHeapBehindCounts = 8, kHeapGenerations = 18;
-constexpr unsigned kStartSegment = 1;
+constexpr unsigned kStartSegment = 1, kAllocationStart = 2;
 constexpr std::uint32_t kMostOffset = 1 << 16, kMostCountBytes = 1024;
 constexpr std::uint32_t kMechanismWords = 6;  // global_concurrent to global_elevation
 
 /// dac_heap_segment (src/coreclr/gc/gcinterface.dac.h).
-constexpr HeapSegmentLayout kSegmentFields{{0}, {16}, {32}, {40}, {48}};
+constexpr HeapSegmentLayout kSegmentFields{{0}, {16}, {32}, {40}, {48}, {8}};
 
 Field offset(const RuntimeMemory& memory, const V& variables, V::Variable table, unsigned index) {
   const Address at = variables.variable(table);
@@ -54,7 +54,7 @@ std::optional<Collector> collector_by_dac_table(const RuntimeMemory& memory, Add
     found.heap_fields = {field(V::kHeapFields, kHeapGenerations), field(V::kHeapFields, kHeapAllocated),
                          field(V::kHeapFields, kHeapSegment), field(V::kHeapFields, kHeapFinalizeQueue)};
   found.generation = {static_cast<std::uint32_t>(variables->generation_size()),
-                      field(V::kGenerationFields, kStartSegment)};
+                      field(V::kGenerationFields, kStartSegment), field(V::kGenerationFields, kAllocationStart)};
   found.segment = kSegmentFields;
   found.fill_pointers = {0};
   found.invalid = variables->variable(V::kStructuresInvalid);
@@ -63,6 +63,7 @@ std::optional<Collector> collector_by_dac_table(const RuntimeMemory& memory, Add
     found.mechanisms = {mechanisms, mechanisms + 8 * kMechanismWords};
   else
     found.counts_of_heap = counts_of_heap(memory, *variables);
+  found.bookkeeping = variables->variable(V::kBookkeeping);
   found.lowest = variables->entry(V::kLowestAddress);
   found.highest = variables->entry(V::kHighestAddress);
   return found;

@@ -38,7 +38,8 @@ class GcVariables {
     kHeaps = 20,
     kStructuresInvalid = 21,
     kHeapFields = 27,
-    kGenerationFields = 28
+    kGenerationFields = 28,
+    kBookkeeping = 29
   };
 
   /// Nothing where the table does not agree with the descriptor, or has another version.

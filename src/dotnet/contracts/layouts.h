@@ -50,6 +50,8 @@ struct Layouts {
   ModuleLayout module;
   ModuleLookupMapLayout module_lookup_map;
   EETypeHashTableLayout ee_type_hash_table;
+  LoaderAllocatorLayout loader_allocator;
+  SystemDomainLayout system_domain;
   AssemblyLayout assembly;
   PEAssemblyLayout pe_assembly;
   PEImageLayout pe_image;
@@ -137,6 +139,8 @@ struct Layouts {
     module.describe(names);
     module_lookup_map.describe(names);
     ee_type_hash_table.describe(names);
+    loader_allocator.describe(names);
+    system_domain.describe(names);
     assembly.describe(names);
     pe_assembly.describe(names);
     pe_image.describe(names);

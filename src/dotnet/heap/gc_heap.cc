@@ -68,7 +68,7 @@ bool GcHeapReader::add_regions_from(Address segment, const Heap& heap, std::unor
 }
 
 bool GcHeapReader::add_regions(const Heap& heap, GcHeap& out) const {
-  const auto& [size, start] = collector_->generation;
+  const auto& [size, start, allocation_start] = collector_->generation;
   if (!start || start.offset + std::uint64_t{8} > size || heap.generation_table == 0) return false;
   // A collector with segments has the youngest generations in one segment, which ends the list of the oldest: each is
   // met once for every generation.
@@ -83,7 +83,7 @@ bool GcHeapReader::add_regions(const Heap& heap, GcHeap& out) const {
 
 /// Large and pinned objects have generations of their own. Nothing reads these objects: their bytes are counted only.
 std::optional<std::uint64_t> GcHeapReader::large_bytes(const Heap& heap) const {
-  const auto& [size, start] = collector_->generation;
+  const auto& [size, start, allocation_start] = collector_->generation;
   std::uint64_t bytes = 0;
   std::size_t count = 0;
   for (std::uint64_t g = kLargeObjects; g <= kPinnedObjects; g++) {

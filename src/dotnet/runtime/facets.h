@@ -12,6 +12,7 @@
 #include "dotnet/code/checkpoints.h"
 #include "dotnet/code/threads.h"
 #include "dotnet/heap/argument_values.h"
+#include "dotnet/heap/heap_counter.h"
 #include "dotnet/names/pdb_finder.h"
 #include "dotnet/runtime/freed_code.h"
 #include "dotnet/waits/ends_of_work.h"
@@ -21,6 +22,7 @@
 #include "engine/walk_core/stepper.h"
 #include "mixstack/counters.h"
 #include "mixstack/dump.h"
+#include "mixstack/memory.h"
 #include "mixstack/symbolizer.h"
 
 namespace mixstack::dotnet {
@@ -186,6 +188,14 @@ class RuntimeHeap {
 
   /// The reader that searches its heap for async methods, for this capture; null: none.
   [[nodiscard]] virtual objects::HeapReader* heap() { return nullptr; }
+  /// Which memory it uses for what, now.
+  [[nodiscard]] virtual ManagedMemory managed_memory() {
+    ManagedMemory none;
+    none.missing.push_back({{ErrorCode::unsupported, 0, 0}, "GC", "this runtime does not describe its heap"});
+    return none;
+  }
+  /// A counter of its objects by type; null: none.
+  [[nodiscard]] virtual std::unique_ptr<objects::HeapCounter> heap_counter() { return nullptr; }
 
  protected:
   ~RuntimeHeap() = default;

@@ -19,6 +19,7 @@
 #include "dotnet/code/allocated_bytes.h"
 #include "dotnet/code/frames/frame_update.h"
 #include "dotnet/code/suspension.h"
+#include "dotnet/heap/runtime_ranges.h"
 #include "dotnet/runtime/crash_facts.h"
 #include "dotnet/waits/known_waits.h"
 #include "engine/symbols/demangle.h"
@@ -421,6 +422,18 @@ objects::HeapReader* RuntimeByContracts::heap() {
   if (thread_waits() == nullptr || types_->modules().empty()) return nullptr;
   if (!heap_) heap_ = std::make_unique<objects::HeapReader>(*objects_, *code_, *names_, known_->image.dac_table);
   return heap_.get();
+}
+
+ManagedMemory RuntimeByContracts::managed_memory() {
+  if (!runtime_ || !roots_) return ManagedRuntime::managed_memory();
+  // One cache of one moment, more or less: lists would cost a system call for each link.
+  const memory::CachedMemory now(target_.memory());
+  return objects::runtime_ranges(runtime_->memory(now), known_->image.dac_table);
+}
+
+std::unique_ptr<objects::HeapCounter> RuntimeByContracts::heap_counter() {
+  if (!runtime_ || !roots_ || !names_) return nullptr;
+  return std::make_unique<objects::HeapCounter>(runtime_->memory(target_.memory()), known_->image.dac_table, *names_);
 }
 
 objects::ThreadWaits* RuntimeByContracts::thread_waits() {

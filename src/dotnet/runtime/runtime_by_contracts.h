@@ -81,6 +81,8 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] std::vector<std::optional<std::vector<ProgramValue>>> arguments(
       std::span<const objects::ArgumentFrame> frames, bool data) override;
   [[nodiscard]] objects::HeapReader* heap() override;
+  [[nodiscard]] ManagedMemory managed_memory() override;
+  [[nodiscard]] std::unique_ptr<objects::HeapCounter> heap_counter() override;
   [[nodiscard]] RuntimeCounters counters(const images::ModuleMap& modules) override;
   void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) override;
   [[nodiscard]] std::vector<FreedFrame> freed_code(const ProcessDump& dump, const Capture& capture,

@@ -5,7 +5,7 @@
 // 3. The `read_...` functions convert and check the texts in a fixed order; each returns "" or a sentence for the user,
 // and the first sentence is the error. 4. `dump` is parsed twice if need be: with PID required first, so that
 // `-t 12 PID` leaves the last number to PID, then without, since the PID may come from --pid or --name.
-// record, top, convert, diff, view and why are parsed in files of their own.
+// record, top, convert, diff, view, why and memory are parsed in files of their own.
 // Bounds: numbers are limited where they are converted (parsing.h); a path for the agent has at most 1024 bytes.
 #include "frontends/cli/arguments.h"
 
@@ -458,6 +458,7 @@ Invocation parse_without_command(std::vector<std::string> arguments) {
 std::optional<Invocation> parse_command(const std::string& first, const std::vector<std::string>& rest) {
   if (first == "dump") return parse_dump(rest);
   if (first == "why") return parse_why(rest);
+  if (first == "memory") return parse_memory(rest);
   if (first == "record") return parse_record(rest);
   if (first == "top") return parse_top(rest);
   if (first == "convert") return parse_convert(rest);
@@ -484,8 +485,8 @@ bool wants_help_as_json(const std::vector<std::string>& arguments) {
 }  // namespace
 
 std::vector<std::string> command_names() {
-  return {"dump",  "why", "record", "top",     "convert", "diff",        "view",
-          "agent", "ps",  "doctor", "symbols", "pack",    "completions", "help"};
+  return {"dump",  "why", "memory", "record",  "top",  "convert",     "diff", "view",
+          "agent", "ps",  "doctor", "symbols", "pack", "completions", "help"};
 }
 
 Invocation parse_arguments(std::vector<std::string> arguments) {

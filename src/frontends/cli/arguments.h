@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "frontends/cli/convert_arguments.h"
+#include "frontends/cli/memory_arguments.h"
 #include "frontends/cli/option_shape.h"
 #include "frontends/cli/record_arguments.h"
 #include "frontends/cli/top_arguments.h"
@@ -113,7 +114,8 @@ struct Invocation {
     diff,
     view,
     top,
-    why
+    why,
+    memory
   };
   Action action = Action::usage_error;
   DumpArguments dump;      ///< for `dump`
@@ -130,6 +132,7 @@ struct Invocation {
   ViewArguments view{};
   TopArguments top{};
   WhyArguments why{};
+  MemoryArguments memory{};
   std::string command{};  ///< for `usage_error`: the command whose --help to suggest; empty: the program's
 };
 

@@ -85,8 +85,8 @@ TableLine line_of(std::vector<std::string> words, const std::vector<HelpBlock>& 
 }
 
 HelpPage page_of(std::string_view command) {
-  for (const auto page : {dump_page, why_page, record_page, top_page, convert_page, diff_page, view_page, ps_page,
-                          doctor_page, symbols_page, pack_page, agent_page, completions_page})
+  for (const auto page : {dump_page, why_page, memory_page, record_page, top_page, convert_page, diff_page, view_page,
+                          ps_page, doctor_page, symbols_page, pack_page, agent_page, completions_page})
     if (HelpPage found = page(); found.command == command) return found;
   return {};
 }

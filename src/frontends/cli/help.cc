@@ -13,6 +13,7 @@ running one, or of the core file a crashed one left)"),
                                   "mean the same"},
                                  {"dump --core FILE", "", "the same of a core file, of this machine or another CPU"},
                                  {"why PID|CORE", "", "what a stuck or slow process waits for"},
+                                 {"memory PID|CORE", "", "where its memory is, and how many objects of which types"},
                                  {"record -p PID", "",
                                   "where its time goes: samples of all stacks over a time, as a flame graph and other "
                                   "formats"},

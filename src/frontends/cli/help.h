@@ -19,5 +19,6 @@ namespace mixstack::cli {
 [[nodiscard]] HelpPage diff_page();
 [[nodiscard]] HelpPage view_page();
 [[nodiscard]] HelpPage why_page();
+[[nodiscard]] HelpPage memory_page();
 
 }  // namespace mixstack::cli

@@ -8,6 +8,7 @@
 #include "frontends/cli/doctor_command.h"
 #include "frontends/cli/dump_command.h"
 #include "frontends/cli/fd_output.h"
+#include "frontends/cli/memory_command.h"
 #include "frontends/cli/pack_command.h"
 #include "frontends/cli/ps_command.h"
 #include "frontends/cli/record_command.h"
@@ -59,6 +60,8 @@ int run_program(std::vector<std::string> arguments, const Environment& environme
       return static_cast<int>(run_top(invocation.top, environment));
     case Invocation::Action::why:
       return static_cast<int>(run_why(invocation.why, environment));
+    case Invocation::Action::memory:
+      return static_cast<int>(run_memory(invocation.memory, environment));
     case Invocation::Action::print: {
       FdOutput out(environment.out);
       out.write(invocation.text);

@@ -8,16 +8,19 @@ namespace mixstack::dotnet {
 struct GenerationLayout {
   std::uint32_t size = 0;
   Field start_segment;
+  Field allocation_start{};  ///< collectors with segments only: where it begins in the segment of the youngest
 
   template <class Names>
   void describe(Names& names) {
     names.type("Generation", size);
     names.field(start_segment, "StartSegment");
+    names.field(allocation_start, "AllocationStart");
   }
 };
 
 struct HeapSegmentLayout {
   Field allocated, reserved, mem, flags, next;
+  Field committed{};
 
   template <class Names>
   void describe(Names& names) {
@@ -27,6 +30,7 @@ struct HeapSegmentLayout {
     names.field(mem, "Mem");
     names.field(flags, "Flags");
     names.field(next, "Next");
+    names.field(committed, "Committed");
   }
 };
 
@@ -62,6 +66,7 @@ struct CollectorGlobals {
   Global heap_count, heaps;
   Global structure_invalid_count, current_state, global_mechanisms;
   Global lowest_address, highest_address;
+  Global bookkeeping_start;
   Global generation_count, mechanisms_length, fill_pointers_length;
 
   template <class Names>
@@ -77,6 +82,7 @@ struct CollectorGlobals {
     names.global(global_mechanisms, "GCGlobalMechanisms");
     names.global(lowest_address, "GCLowestAddress");
     names.global(highest_address, "GCHighestAddress");
+    names.global(bookkeeping_start, "BookkeepingStart");
     names.global(generation_count, "TotalGenerationCount");
     names.global(mechanisms_length, "GlobalMechanismsLength");
     names.global(fill_pointers_length, "CFinalizeFillPointersLength");

@@ -13,9 +13,11 @@ struct GlobalValues {
   Global object_method_table;        ///< *
   Global string_method_table;        ///< *
   Global exception_method_table;     ///< *
+  Global free_object_method_table;   ///< * of the gaps between objects
   Global object_array_method_table;  ///< *
   Global finalizer_thread;           ///< *
   Global gc_thread;                  ///< *
+  Global global_alloc_context;       ///< .NET 11: the EEAllocContext itself that threads without one share
   Global sync_table_entries;         ///< *
   Global sync_block_cache;           ///< * .NET 11
   Global continuation_method_table;  ///< * null until the first runtime-async method runs
@@ -36,9 +38,11 @@ struct GlobalValues {
     names.global(object_method_table, "ObjectMethodTable");
     names.global(string_method_table, "StringMethodTable");
     names.global(exception_method_table, "ExceptionMethodTable");
+    names.global(free_object_method_table, "FreeObjectMethodTable");
     names.global(object_array_method_table, "ObjectArrayMethodTable");
     names.global(finalizer_thread, "FinalizerThread");
     names.global(gc_thread, "GCThread");
+    names.global(global_alloc_context, "GlobalAllocContext");
     names.global(sync_table_entries, "SyncTableEntries");
     names.global(sync_block_cache, "SyncBlockCache");
     names.global(continuation_method_table, "ContinuationMethodTable");

@@ -61,6 +61,28 @@ struct EETypeHashTableLayout {
   }
 };
 
+/// Heaps of what is loaded; every type and every method lies in one of them (src/coreclr/vm/loaderallocator.hpp).
+struct LoaderAllocatorLayout {
+  Field high_frequency_heap, low_frequency_heap;  ///< pointers at heaps
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("LoaderAllocator");
+    names.field(high_frequency_heap, "HighFrequencyHeap");
+    names.field(low_frequency_heap, "LowFrequencyHeap");
+  }
+};
+
+struct SystemDomainLayout {
+  Field global_loader_allocator;  ///< the LoaderAllocator itself
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("SystemDomain");
+    names.field(global_loader_allocator, "GlobalLoaderAllocator");
+  }
+};
+
 struct AssemblyLayout {
   Field is_collectible, module, error;
 

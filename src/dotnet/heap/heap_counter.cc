@@ -1,0 +1,48 @@
+#include "dotnet/heap/heap_counter.h"
+
+#include <algorithm>
+
+#include "base/memory/cached_memory.h"
+
+namespace mixstack::dotnet::objects {
+
+void HeapCounter::add(const GcRegion& region, const RegionCount& count) {
+  const auto generation = static_cast<std::size_t>(region.generation);
+  totals_.resize(sizes_.size());
+  for (const TypeSum& sum : count.sums) {
+    totals_[sum.type].count.at(generation) += sum.count;
+    totals_[sum.type].bytes.at(generation) += sum.bytes;
+  }
+}
+
+HeapTypes HeapCounter::take(const GcRegions& gc) {
+  const memory::CachedMemory now(memory_.reader());
+  LoadedTypes types(memory_.with(now), names_);
+  HeapTypes out;
+  out.is_server = gc.is_server;
+  out.heaps = gc.heaps;
+  for (std::size_t i = 0; i < totals_.size(); i++) {
+    TypeCount& one = totals_[i];
+    if (one.all() == 0) continue;
+    const ObjectSizes::Type& type = sizes_[static_cast<std::uint32_t>(i)];
+    one.method_table = type.method_table;
+    one.is_free = type.is_free;
+    if (type.is_free) {
+      out.free_bytes += one.all_bytes();
+    } else {
+      one.type = types.csharp_name(type.method_table);
+      out.objects += one.all();
+      out.bytes += one.all_bytes();
+      for (std::size_t g = 0; g < kHeapGenerations; g++) out.bytes_of.at(g) += one.bytes.at(g);
+    }
+    out.types.push_back(std::move(one));
+  }
+  std::sort(out.types.begin(), out.types.end(), [](const TypeCount& a, const TypeCount& b) {
+    const std::uint64_t left = a.all_bytes(), right = b.all_bytes();
+    return left != right ? left > right : a.method_table < b.method_table;
+  });
+  totals_.clear();
+  return out;
+}
+
+}  // namespace mixstack::dotnet::objects

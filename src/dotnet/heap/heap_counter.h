@@ -1,0 +1,50 @@
+// Counts objects of a heap by type, piece by piece; who asks decides which pieces, when, and from which bytes.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "dotnet/heap/gc_regions.h"
+#include "dotnet/heap/heap_walk.h"
+#include "dotnet/heap/loaded_types.h"
+
+namespace mixstack::dotnet::objects {
+
+/// Borrows everything; through `memory` types are read, which stay where they are while the process runs, and new ones
+/// come: no cache. Not thread-safe.
+class HeapCounter {
+ public:
+  HeapCounter(RuntimeMemory memory, Address dac_table, names::MethodNames& names)
+      : memory_(memory), dac_table_(dac_table), names_(names), sizes_(memory), walk_(sizes_) {}
+
+  // The collector, through memory that is of the moment.
+  [[nodiscard]] Diagnosed<GcRegions> regions(const MemoryReader& now) const { return collector(now).read(); }
+  [[nodiscard]] bool is_moving(const MemoryReader& now) const { return collector(now).is_moving(); }
+  [[nodiscard]] std::optional<std::uint64_t> collections(const MemoryReader& now) const {
+    return collector(now).collections();
+  }
+  [[nodiscard]] bool sweeps(const MemoryReader& now) const { return collector(now).background() == 1; }
+
+  [[nodiscard]] RegionCount count(const GcRegion& region, std::span<const AllocationContext> contexts,
+                                  const HeapBytes& bytes) {
+    return walk_.count(region, contexts, bytes);
+  }
+  void add(const GcRegion& region, const RegionCount& count);
+  /// Forgets what was added.
+  void clear() { totals_.clear(); }
+  /// All that was added, with the names of types. Numbers of heaps are those of `gc`.
+  [[nodiscard]] HeapTypes take(const GcRegions& gc);
+
+ private:
+  [[nodiscard]] GcRegionReader collector(const MemoryReader& now) const { return {memory_.with(now), dac_table_}; }
+
+  RuntimeMemory memory_;
+  Address dac_table_;
+  names::MethodNames& names_;
+  ObjectSizes sizes_;
+  HeapWalk walk_;
+  std::vector<TypeCount> totals_;  ///< by number of type
+};
+
+}  // namespace mixstack::dotnet::objects

@@ -1,0 +1,72 @@
+// Counts the objects of a region by type.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dotnet/heap/gc_regions.h"
+#include "dotnet/heap/object_sizes.h"
+
+namespace mixstack::dotnet::objects {
+
+struct TypeSum {
+  std::uint32_t type = 0;  ///< number in ObjectSizes
+  std::uint64_t count = 0, bytes = 0;
+};
+
+/// The objects of one region.
+struct RegionCount {
+  /// How the walk ended: a walk that is `whole` has met valid types only and ended exactly where the region does.
+  enum class End : std::uint8_t { whole, unreadable, no_type, beyond };
+  End end = End::whole;
+  Address at = 0;  ///< where, if not whole
+  std::vector<TypeSum> sums;
+};
+
+/// The bytes at an address: as many as there are at hand, at least 16, at most `most`; fewer: they cannot be read.
+/// Valid until the next call.
+using HeapBytes = std::function<std::span<const std::byte>(Address at, std::uint64_t most)>;
+
+/// Walks regions one after the other. Borrows the sizes. Not thread-safe.
+class HeapWalk {
+ public:
+  explicit HeapWalk(ObjectSizes& sizes) : sizes_(sizes) {}
+
+  /// `contexts`: all of them, by address. An object that its thread is just making ends at the thread's pointer: it is
+  /// left out, as if it came a moment later.
+  [[nodiscard]] RegionCount count(const GcRegion& region, std::span<const AllocationContext> contexts,
+                                  const HeapBytes& bytes);
+
+ private:
+  /// The words of an object's header.
+  struct Header {
+    std::uint64_t word = 0;
+    std::uint32_t length = 0;
+  };
+  void begin(const GcRegion& region, std::span<const AllocationContext> contexts);
+  [[nodiscard]] std::optional<Header> header(const HeapBytes& bytes);
+  [[nodiscard]] bool is_known(std::uint64_t word);
+  [[nodiscard]] RegionCount::End walk(const HeapBytes& bytes);
+  void skip_context();
+  [[nodiscard]] Address next_context() const { return contexts_.empty() ? ~Address{0} : contexts_.front().pointer; }
+
+  ObjectSizes& sizes_;
+  std::vector<TypeSum> sums_;           ///< of the region that is walked, by number of type
+  std::vector<std::uint32_t> touched_;  ///< types among them
+  // The region that is walked:
+  AddressRange range_;
+  std::span<const AllocationContext> contexts_;  ///< those that are ahead
+  Address at_ = 0, window_ = 0;
+  std::span<const std::byte> seen_;  ///< bytes from `window_` on
+  std::uint64_t last_word_ = 0;
+  std::uint32_t type_ = 0;  ///< of `last_word_`, if that is not 0
+};
+
+/// HeapBytes out of one piece that holds the whole region.
+[[nodiscard]] HeapBytes bytes_of(Address base, std::span<const std::byte> bytes);
+/// HeapBytes out of memory, `piece` bytes a read. Keeps a buffer.
+[[nodiscard]] HeapBytes bytes_of(const MemoryReader& memory, std::size_t piece);
+
+}  // namespace mixstack::dotnet::objects

@@ -1,0 +1,111 @@
+#include "dotnet/heap/runtime_ranges.h"
+
+#include <algorithm>
+
+#include "dotnet/code/code_heaps.h"
+#include "dotnet/code/threads.h"
+#include "dotnet/heap/gc_regions.h"
+
+namespace mixstack::dotnet::objects {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr int kMostLooks = 20;  // at regions that change meanwhile
+
+Address page_of(Address a) { return a & ~(kPage - 1); }
+
+void add_regions(const GcRegions& gc, ManagedMemory& out) {
+  out.is_known = true;
+  out.is_server = gc.is_server;
+  out.heaps = gc.heaps;
+  out.collector = gc.bounds;
+  out.objects = gc.bytes;
+  out.regions = gc.count;
+  for (const GcRegion& r : gc.regions) {
+    const std::string generation = generation_name(r.generation);
+    // The page of the first object begins with the region's own words.
+    out.ranges.push_back({{page_of(r.objects.begin), r.objects.end}, MemoryKind::gc_objects, generation});
+    if (r.committed > r.objects.end)
+      out.ranges.push_back({{r.objects.end, r.committed}, MemoryKind::gc_committed, generation});
+  }
+  if (gc.bookkeeping != 0) out.ranges.push_back({{gc.bookkeeping, gc.bookkeeping + 1}, MemoryKind::gc_bookkeeping, ""});
+}
+
+void add_collector(const RuntimeMemory& memory, Address dac_table, ManagedMemory& out) {
+  GcRegionReader reader(memory, dac_table);
+  for (int looks = 1;; looks++) {
+    auto gc = reader.read();
+    if (gc) {
+      add_regions(*gc, out);
+      return;
+    }
+    if (looks < kMostLooks) continue;
+    out.missing.push_back(gc.error());
+    return;
+  }
+}
+
+void add_code(const RuntimeMemory& memory, ManagedMemory& out) {
+  for (const CodeHeap& heap : code_heaps(memory)) {
+    out.ranges.push_back({heap.range, MemoryKind::jit_code, ""});
+    if (!heap.map.empty()) out.ranges.push_back({heap.map, MemoryKind::jit_code, "map"});
+  }
+}
+
+/// Blocks of a LoaderHeap (UnlockedLoaderHeap in src/coreclr/utilcode): its second word leads to {next, begin, bytes}.
+/// Every block is a whole number of pages, else it is no such heap.
+std::vector<AddressRange> blocks_of(const RuntimeMemory& memory, Address heap) {
+  constexpr std::size_t kMostBlocks = 1 << 16;
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 32;
+  std::vector<AddressRange> blocks;
+  Address at = memory.pointer_at(heap + 8).value_or(0);
+  while (at != 0 && blocks.size() < kMostBlocks) {
+    const auto next = memory.pointer_at(at), begin = memory.pointer_at(at + 8), size = memory.pointer_at(at + 16);
+    const bool is_block = next && begin && size && at % 8 == 0 && *begin % kPage == 0 && *begin != 0 &&
+                          *size % kPage == 0 && *size != 0 && *size < kMostBytes;
+    if (!is_block) return {};
+    blocks.push_back({*begin, *begin + *size});
+    at = *next;
+  }
+  return blocks;
+}
+
+/// The fields behind the two heaps that are described lead to the others, of the same shape.
+void add_loader_heaps(const RuntimeMemory& memory, ManagedMemory& out) {
+  constexpr std::uint32_t kBehind = 72;
+  const Layouts& l = memory.layouts();
+  const Field low = l.loader_allocator.low_frequency_heap, high = l.loader_allocator.high_frequency_heap;
+  const auto domain = memory.through(l.globals.system_domain);
+  if (!domain || *domain == 0 || !low || !high || !l.system_domain.global_loader_allocator) {
+    out.missing.push_back(
+        {{ErrorCode::field_unavailable, 0, 0}, "LoaderAllocator", "heaps of the loader are not told"});
+    return;
+  }
+  const Address allocator = *domain + l.system_domain.global_loader_allocator.offset;
+  const std::uint32_t first = std::min(low.offset, high.offset);
+  for (std::uint32_t offset = first; offset < first + kBehind; offset += 8) {
+    const Address heap = memory.pointer_at(allocator + offset).value_or(0);
+    if (heap == 0 || heap % 8 != 0) continue;
+    const char* name = offset == low.offset ? "low frequency" : offset == high.offset ? "high frequency" : "other";
+    for (const AddressRange& block : blocks_of(memory, heap))
+      out.ranges.push_back({block, MemoryKind::loader_heap, name});
+  }
+}
+
+void add_stacks(const RuntimeMemory& memory, ManagedMemory& out) {
+  for (const ManagedThread& thread : read_threads(memory).threads)
+    if (thread.os_id != 0 && !thread.is_dead() && !thread.stack.empty()) out.stacks.push_back(thread.stack);
+}
+
+}  // namespace
+
+ManagedMemory runtime_ranges(const RuntimeMemory& memory, Address dac_table) {
+  ManagedMemory out;
+  add_collector(memory, dac_table, out);
+  add_code(memory, out);
+  add_loader_heaps(memory, out);
+  add_stacks(memory, out);
+  return out;
+}
+
+}  // namespace mixstack::dotnet::objects

@@ -1,0 +1,12 @@
+// The ranges of the address space that a runtime uses: regions of its collector, code, heaps of its loader.
+#pragma once
+
+#include "dotnet/contracts/runtime_memory.h"
+#include "mixstack/memory.h"
+
+namespace mixstack::dotnet::objects {
+
+/// Reads while the process runs; parts that cannot be read are named in `missing`. Everything is bounded.
+[[nodiscard]] ManagedMemory runtime_ranges(const RuntimeMemory& memory, Address dac_table);
+
+}  // namespace mixstack::dotnet::objects

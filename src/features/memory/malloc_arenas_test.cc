@@ -1,0 +1,126 @@
+#include "features/memory/malloc_arenas.h"
+
+#include <gtest/gtest.h>
+
+#include "support/sparse_memory.h"
+
+namespace mixstack::memory_use {
+namespace {
+
+Region region(Address begin, Address end, std::string path = {}) {
+  Region r;
+  r.range = {begin, end};
+  r.path = std::move(path);
+  r.readable = r.writable = true;
+  return r;
+}
+
+/// A main arena in the writable pages of libc, a heap of brk, and one large block.
+class MallocArenasTest : public ::testing::Test {
+ protected:
+  static constexpr Address kLibc = 0x7f0000000000, kArena = kLibc + 0x100, kHeap = 0x550000000000,
+                           kLarge = 0x7f1000000000;
+  MallocArenasTest() {
+    memory_.map(kLibc, 0x2000);
+    memory_.map(kHeap, 0x21000);
+    memory_.map(kLarge, 0x40000);
+    for (unsigned i = 0; i < 127; i++) {
+      memory_.put_u64(kArena + 112 + 16 * i, kArena + 96 + 16 * i);
+      memory_.put_u64(kArena + 112 + 16 * i + 8, kArena + 96 + 16 * i);
+    }
+    memory_.put_u64(kArena + 2160, kArena);
+    memory_.put_u64(kArena + 2184, 0x21000);
+    memory_.put_u64(kArena + 2192, 0x21000);
+    chunk(0, 0x290, true);
+    chunk(0x290, 0x40, true);
+    chunk(0x2d0, 0x100, true);
+    chunk(0x3d0, 0x50, false);  // its bit says: the one before is free
+    top(0x420);
+    memory_.put_u64(kLarge + 8, 0x30000 | 2);
+  }
+  void chunk(Address offset, std::uint64_t size, bool is_previous_used) {
+    memory_.put_u64(kHeap + offset + 8, size | (is_previous_used ? 1 : 0));
+  }
+  void top(Address offset) {
+    memory_.put_u64(kArena + 96, kHeap + offset);
+    memory_.put_u64(kHeap + offset + 8, (0x21000 - offset) | 1);
+  }
+  MallocUse use() { return malloc_use(memory_, regions_); }
+  static std::uint64_t bytes(const MallocUse& use, MemoryKind kind) {
+    std::uint64_t sum = 0;
+    for (const MallocRange& r : use.ranges)
+      if (r.kind == kind) sum += r.range.size();
+    return sum;
+  }
+
+  test::SparseMemory memory_;
+  std::vector<Region> regions_{region(kHeap, kHeap + 0x21000, "[heap]"),
+                               region(kLibc, kLibc + 0x1000, "/lib/x86_64-linux-gnu/libc.so.6"),
+                               region(kLibc + 0x1000, kLibc + 0x2000), region(kLarge, kLarge + 0x40000)};
+};
+
+TEST_F(MallocArenasTest, ChunksByUse) {
+  const MallocUse found = use();
+  ASSERT_EQ(found.arenas.size(), 1U);
+  EXPECT_TRUE(found.arenas[0].is_main);
+  EXPECT_TRUE(found.arenas[0].is_whole);
+  EXPECT_EQ(found.arenas[0].address, kArena);
+  EXPECT_EQ(found.arenas[0].used_chunks, 3U);
+  EXPECT_EQ(found.arenas[0].used, 0x290U + 0x40 + 0x50);
+  EXPECT_EQ(found.arenas[0].free, 0x100U + 0x21000 - 0x420);
+  EXPECT_EQ(bytes(found, MemoryKind::malloc_used), 0x320U);
+  EXPECT_EQ(bytes(found, MemoryKind::malloc_free), 0x21000U - 0x320);
+  EXPECT_EQ(bytes(found, MemoryKind::malloc_large), 0x30000U);
+}
+
+TEST_F(MallocArenasTest, OtherArenasAreInTheRing) {
+  constexpr Address kOther = 0x7f2000000000;  // 64 MB aligned
+  memory_.map(kOther, 0x2000);
+  memory_.put_u64(kOther, kOther + 0x30);
+  memory_.put_u64(kOther + 16, 0x2000);
+  memory_.put_u64(kOther + 24, 0x2000);
+  memory_.put_u64(kArena + 2160, kOther + 0x30);
+  memory_.put_u64(kOther + 0x30 + 2160, kArena);
+  const Address first = kOther + 0x30 + 2208;
+  memory_.put_u64(first + 8, 0x100 | 1);
+  memory_.put_u64(first + 0x108, (kOther + 0x2000 - first - 0x100) | 1);
+  memory_.put_u64(kOther + 0x30 + 96, first + 0x100);
+  const MallocUse found = use();
+  ASSERT_EQ(found.arenas.size(), 2U);
+  EXPECT_TRUE(found.arenas[1].is_whole);
+  EXPECT_EQ(found.arenas[1].used, 0x100U);
+  EXPECT_EQ(found.arenas[1].free, kOther + 0x2000 - first - 0x100);
+}
+
+TEST_F(MallocArenasTest, AHeapThatIsNotWholeIsNotWalked) {
+  chunk(0x290, 0x48, true);  // no size of a chunk
+  const MallocUse found = use();
+  ASSERT_EQ(found.arenas.size(), 1U);
+  EXPECT_FALSE(found.arenas[0].is_whole);
+  EXPECT_EQ(bytes(found, MemoryKind::malloc_unwalked), 0x21000U);
+  EXPECT_EQ(bytes(found, MemoryKind::malloc_used), 0U);
+}
+
+TEST_F(MallocArenasTest, WithoutItsShapeThereIsNone) {
+  memory_.put_u64(kArena + 2184, 0x21001);
+  EXPECT_TRUE(use().arenas.empty());
+  memory_.put_u64(kArena + 2184, 0x21000);
+  for (unsigned i = 0; i < 110; i++) memory_.put_u64(kArena + 112 + 16 * i, 0);
+  EXPECT_TRUE(use().arenas.empty());
+}
+
+TEST_F(MallocArenasTest, TheRingMayNotEnd) {
+  memory_.put_u64(kArena + 2160, kArena + 8);
+  EXPECT_LE(use().arenas.size(), 2U);
+}
+
+TEST(AllocatorOf, ByItsFile) {
+  const auto of = [](const char* path) { return allocator_of(std::vector<Region>{region(0x1000, 0x2000, path)}); };
+  EXPECT_EQ(of("/usr/lib/libc.so.6"), "glibc");
+  EXPECT_EQ(of("/usr/lib/libjemalloc.so.2"), "jemalloc");
+  EXPECT_EQ(of("/lib/ld-musl-x86_64.so.1"), "musl");
+  EXPECT_EQ(of("/app/a"), "");
+}
+
+}  // namespace
+}  // namespace mixstack::memory_use

@@ -1,0 +1,30 @@
+#include "frontends/cli/help.h"
+
+namespace mixstack::cli {
+
+HelpPage memory_page() {
+  return {
+      "memory",
+      23,
+      {prose(R"(Say where the memory of a process is: every resident byte under one label, in
+lines that add up; with --types the objects of the managed heap by type and
+generation. Read from outside; nothing is stopped for the account, and no
+collection is made for the types.)"),
+       usage({"mixstack memory PID [OPTIONS]", "mixstack memory CORE --types [OPTIONS]"}),
+       options("", {{"-n, --name", "NAME", "the .NET process called so"},
+                    {"-c, --core", "FILE", "a core or pack (the same as CORE)"},
+                    {"-t, --types", "",
+                     "objects by type and generation, all of one moment: all that is old is copied while the process "
+                     "runs; for the rest it is stopped, a few milliseconds"},
+                    {"--most-pause", "TIME",
+                     "not longer than that (50ms): else it is let go on, and nothing is said of types"},
+                    {"-j, --json", "", "all of it as JSON: docs/formats/memory.schema.json"},
+                    {"-o, --out", "FILE", "into a file, by the end of its name: .txt, .json"},
+                    {"--sysroot", "DIR", "where a core's files are, as in 'mixstack dump'"},
+                    {"--exe", "FILE", "the program it is of, the same"},
+                    {"--only-sysroot", "", "not the files of this machine"}}),
+       prose(R"(Exit codes: 0; 7 objects could not be counted, or not all of one moment; else
+as of 'mixstack dump'.)")}};
+}
+
+}  // namespace mixstack::cli

@@ -1,0 +1,56 @@
+#include "process/live/resident_pages.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace mixstack::process {
+namespace {
+
+constexpr const char* kText =
+    "7f0000000000-7f0000004000 rw-p 00000000 00:00 0 \n"
+    "Size:                 16 kB\n"
+    "Rss:                  12 kB\n"
+    "SwapPss:               1 kB\n"
+    "Swap:                  4 kB\n"
+    "VmFlags: rd wr mr mw me ac\n"
+    "zzz\n"
+    "7f0000008000-7f0000009000 r-xp 00001000 08:01 77 /lib/a b.so\n"
+    "Rss:                   4 kB\n"
+    "7f0000009000-7f000000a000 nonsense\n"
+    "Rss:                 400 kB\n";
+
+TEST(ResidentPagesTest, ParsesSmaps) {
+  const auto all = parse_resident_mappings(kText);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].region.range, (AddressRange{0x7f0000000000, 0x7f0000004000}));
+  EXPECT_EQ(all[0].resident, 12U << 10);
+  EXPECT_EQ(all[0].swapped, 4U << 10);
+  EXPECT_EQ(all[1].region.path, "/lib/a b.so");
+  EXPECT_EQ(all[1].resident, 4U << 10);
+}
+
+TEST(ResidentPagesTest, TellsWhichPagesAreThere) {
+  constexpr std::size_t kPages = 8;
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* map = ::mmap(nullptr, kPages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(map, MAP_FAILED);
+  ASSERT_EQ(::madvise(map, kPages * page, MADV_NOHUGEPAGE), 0);
+  auto* bytes = static_cast<volatile char*>(map);
+  for (const std::size_t i : {1U, 2U, 5U}) bytes[i * page] = 1;
+  const auto begin = reinterpret_cast<Address>(map);
+  const auto proc = ProcDir::open(static_cast<std::uint32_t>(::getpid()));
+  ASSERT_TRUE(proc.has_value());
+  auto pages = ResidentPages::open(*proc);
+  ASSERT_TRUE(pages.has_value());
+  std::vector<AddressRange> found;
+  EXPECT_TRUE(pages->each({begin, begin + kPages * page}, [&](AddressRange r) { found.push_back(r); }));
+  EXPECT_EQ(found, (std::vector<AddressRange>{{begin + page, begin + 3 * page}, {begin + 5 * page, begin + 6 * page}}));
+  const auto mappings = resident_mappings(*proc);
+  ASSERT_TRUE(mappings.has_value());
+  EXPECT_GT(mappings->size(), 5U);
+  ::munmap(map, kPages * page);
+}
+
+}  // namespace
+}  // namespace mixstack::process
