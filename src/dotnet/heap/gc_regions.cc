@@ -56,8 +56,8 @@ bool GcRegionReader::add_list(const Collector::Heap& heap, unsigned generation, 
     const Address committed = at.committed ? memory_.pointer(segment, at.committed).value_or(*end) : *end;
     const HeapGeneration of = (*flags & kFrozen) != 0 ? HeapGeneration::frozen : generation_of(generation);
     if (allocation_start && segment == newest) {
-      const auto start_of = [&](unsigned g) {
-        return memory_.pointer(heap.generation_table + g * std::uint64_t{size}, allocation_start).value_or(0);
+      const auto start_of = [&, bytes = std::uint64_t{size}, field = allocation_start](unsigned g) {
+        return memory_.pointer(heap.generation_table + g * bytes, field).value_or(0);
       };
       const Address one = start_of(1), zero = start_of(0);
       if (!(*mem <= one && one <= zero && zero <= allocated)) return false;

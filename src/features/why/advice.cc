@@ -28,7 +28,8 @@ Advice advice_for(const SlowCause& cause) {
       return {"record -p {} -m cpu -d 10 -o gc.html",
               "allocate less there: keep and use buffers again (ArrayPool, Span), cut large objects in pieces"};
     case SlowKind::memory:
-      return {"memory {} --types", "let go of what is no longer needed: limits for caches, handlers taken off, Dispose"};
+      return {"memory {} --types",
+              "let go of what is no longer needed: limits for caches, handlers taken off, Dispose"};
     case SlowKind::exceptions:
       return {"record -p {} -m cpu -d 10 -o cpu.html",
               "test before instead of catching: TryParse, TryGetValue, a check of the state"};

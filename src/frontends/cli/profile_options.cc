@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "frontends/cli/parsing.h"
+
 namespace mixstack::cli {
 
 std::string read_states(std::string_view text, ProfileOptions& options) {
