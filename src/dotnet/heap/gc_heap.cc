@@ -40,7 +40,7 @@ Diagnosed<void> GcHeapReader::find() {
   if (collector_) return {};
   auto found = find_collector(memory_, dac_table_);
   if (!found) return tl::unexpected(found.error());
-  collector_ = std::move(*found);
+  collector_ = *found;
   return {};
 }
 

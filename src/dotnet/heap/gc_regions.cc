@@ -24,7 +24,7 @@ Diagnosed<void> GcRegionReader::find() {
   if (collector_) return {};
   auto found = find_collector(memory_, dac_table_);
   if (!found) return tl::unexpected(found.error());
-  collector_ = std::move(*found);
+  collector_ = *found;
   return {};
 }
 
