@@ -10,7 +10,8 @@
 // Order: look; copy what is old (not where all of it is little); wait for the end of a collection; stop; read; let run;
 // walk. Where the walk fails (an object was just being made) or the stop was too long, all again.
 // Bounds: kMostAttempts attempts, kMostStops stops, kLongestWait for the end of a collection, kMostRounds of copies,
-// and the pause that is allowed: what would take longer is refused before the stop, or given up in it.
+// and the pause that is allowed: what would take longer is refused before the stop, or given up in it. Our own memory:
+// kLargestKept for a region that is copied while the process runs, kMostCopied for what is read in a stop.
 #include "session/heap_types.h"
 
 #include <fmt/format.h>
@@ -40,6 +41,7 @@ constexpr std::chrono::microseconds kPoll{300};
 constexpr milliseconds kBetweenAttempts{3};
 constexpr std::uint64_t kLittle = 16 << 20;            // of old objects: copied in the stop
 constexpr std::uint64_t kBytesAMillisecond = 4 << 20;  // nothing is copied faster
+constexpr std::uint64_t kLargestKept = 512 << 20, kMostCopied = std::uint64_t{2} << 30;  // bytes of our own memory
 constexpr std::size_t kPiece = 1 << 20, kHeader = 64;
 
 bool is_old(const GcRegion& r) { return r.generation == HeapGeneration::two || r.generation == HeapGeneration::frozen; }
@@ -136,6 +138,7 @@ class LiveCount {
 
   /// Copies one old region in one read, between collections, and counts it.
   void keep(const GcRegion& region) {
+    if (region.objects.size() > kLargestKept) return;
     buffer_.resize(std::max(buffer_.size(), static_cast<std::size_t>(region.objects.size())));
     for (int tries = 0; tries < kMostTries; tries++) {
       if (!wait_for_quiet()) return;
@@ -172,7 +175,8 @@ class LiveCount {
     std::uint64_t in_stop = 0;
     for (const GcRegion& r : gc->regions)
       if (is_copied_in_stop(r) && kept(r, epoch()) == nullptr) in_stop += r.objects.size();
-    const std::uint64_t most = static_cast<std::uint64_t>(of_.options.most_pause.count()) * kBytesAMillisecond;
+    const auto pause = static_cast<std::uint64_t>(std::max<std::int64_t>(of_.options.most_pause.count(), 0));
+    const std::uint64_t most = std::min(pause, kMostCopied / kBytesAMillisecond) * kBytesAMillisecond;
     if (in_stop > most) {
       why_ = fmt::format("{} MB would have to be read in one stop, more than can be read in {} ms (--most-pause)",
                          in_stop >> 20, of_.options.most_pause.count());

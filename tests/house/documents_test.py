@@ -31,6 +31,13 @@ class Documents(unittest.TestCase):
             missing = set(enumerators("include/mixstack/frame.h", name)) - cells
             self.assertFalse(missing, f"{name} in docs/stop-reasons.md")
 
+    def test_no_page_is_empty(self):
+        """A merge once emptied the changelog, and nothing said so."""
+        pages = [p for p in ROOT.rglob("*.md") if not SKIPPED & set(p.relative_to(ROOT).parts)]
+        self.assertGreater(len(pages), 60)
+        self.assertEqual([str(p.relative_to(ROOT)) for p in pages if len(p.read_text().strip().splitlines()) < 2], [])
+        self.assertIn("## 0.1.0", (ROOT / "CHANGELOG.md").read_text())
+
     def test_the_schema_lists_the_same_words(self):
         schema = (ROOT / "docs/formats/dump.schema.json").read_text()
         for name in ("StopReason", "Trust", "StepperId", "FrameKind"):

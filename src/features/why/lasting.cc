@@ -164,6 +164,14 @@ std::vector<ThreadId> must_rest(const ProcessDump& dump, const Verdict& verdict)
   return threads;
 }
 
+bool has_another_owner(const ProcessDump& later, const Verdict& chain) {
+  if (chain.kind != VerdictKind::chain || chain.steps.size() < 2) return false;
+  const ThreadDump* waiter = find(later, chain.steps[chain.steps.size() - 2].thread);
+  if (waiter == nullptr || !waiter->wait) return false;
+  const std::vector<std::uint32_t>& owners = waiter->wait->owners;
+  return !owners.empty() && std::find(owners.begin(), owners.end(), chain.steps.back().thread) == owners.end();
+}
+
 std::vector<Verdict> lasting(const ProcessDump& first, std::span<const Verdict> before, const ProcessDump& second,
                              std::span<const Verdict> now, std::span<const ThreadId> at_rest) {
   std::vector<Verdict> kept;

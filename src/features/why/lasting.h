@@ -19,6 +19,10 @@ namespace mixstack::why {
                                            const ProcessDump& second, std::span<const Verdict> now,
                                            std::span<const ThreadId> at_rest);
 
+/// Whether a later look shows that a thread which is waited for (the last step of a chain) has let go: who waited for
+/// it directly waits for another owner. Where it is not seen whom it waits for, nothing is shown.
+[[nodiscard]] bool has_another_owner(const ProcessDump& later, const Verdict& chain);
+
 /// Threads of a verdict that must be at rest for some time to be believed; empty: there are none.
 [[nodiscard]] std::vector<ThreadId> must_rest(const ProcessDump& dump, const Verdict& verdict);
 

@@ -61,6 +61,20 @@ TEST(Lasting, AnotherHolderIsAnotherChain) {
   EXPECT_TRUE(lasting(both, gone, both, gone, kThree).empty());
 }
 
+TEST(Lasting, AnOwnerThatLetsGoIsSeenByAnotherOne) {
+  ProcessDump dump = look(milliseconds(5), 0x1000, 2);
+  EXPECT_FALSE(has_another_owner(dump, kChain[0]));
+  dump.threads[0].wait->owners = {3};
+  EXPECT_TRUE(has_another_owner(dump, kChain[0]));
+  dump.threads[0].wait->owners = {3, 2};
+  EXPECT_FALSE(has_another_owner(dump, kChain[0])) << "one of several readers";
+  dump.threads[0].wait->owners.clear();
+  EXPECT_FALSE(has_another_owner(dump, kChain[0])) << "at this moment nobody is seen";
+  dump.threads[0].wait.reset();
+  EXPECT_FALSE(has_another_owner(dump, kChain[0])) << "the thread did not stop in time, perhaps";
+  EXPECT_FALSE(has_another_owner({}, kChain[0]));
+}
+
 TEST(Lasting, CyclesOfTheSameThreads) {
   const std::vector<Verdict> a{{VerdictKind::deadlock, false, {{1, 2}, {2, 1}}, 2}};
   const std::vector<Verdict> b{{VerdictKind::deadlock, false, {{2, 1}, {1, 2}}, 2}};

@@ -116,7 +116,7 @@ std::optional<SlowCause> collections_cause(const RuntimeEvidence& e) {
   const double crowd = health.ready.value_or(0) > health.processors.value_or(0) ? 2 : 1;
   const bool pauses = (paused >= 0.05 * crowd && *health.collections >= 2) || paused >= 0.15 * crowd;
   const bool is_used = used >= 0.1 && e.busy->of(BusyKind::gc) * 10 >= e.busy->samples;
-  const auto reason = e.reasons.most();
+  const auto reason = e.tally.most();
   const auto most = most_allocating(e.before, e.after, e.dump);
   const double full = health.full_collections.value_or(0);
   // Large objects cost more than pauses: their memory is given back and made anew.
@@ -158,9 +158,9 @@ std::optional<SlowCause> collections_cause(const RuntimeEvidence& e) {
     cause.facts.emplace_back("large_bytes_per_second", most->large);
     if (most->tid != 0) cause.facts.emplace_back("thread", most->tid);
   }
-  if (e.reasons.all() != 0)
-    cause.facts.emplace_back(
-        "induced_share", static_cast<double>(e.reasons.of(GcReason::induced)) / static_cast<double>(e.reasons.all()));
+  if (e.tally.all() != 0)
+    cause.facts.emplace_back("induced_share",
+                             static_cast<double>(e.tally.of(GcReason::induced)) / static_cast<double>(e.tally.all()));
   return cause;
 }
 
@@ -243,7 +243,7 @@ std::optional<SlowCause> exceptions_cause(const RuntimeEvidence& e) {
   cause.is_certain = true;
   cause.share = std::min(*health.exceptions * kCost, 1.0);
   cause.what = per_second(*health.exceptions) + ", caught at once";
-  auto types = e.reasons.thrown();
+  auto types = e.tally.thrown();
   if (types.empty()) types = last_thrown(e.dump, e.throwing);
   for (std::size_t i = 0; i < std::min(types.size(), kMostTypes); i++)
     cause.what += (i == 0 ? ": " : ", ") + report::escape_for_terminal(types[i]);

@@ -42,7 +42,7 @@ class RuntimeTally {
 struct RuntimeEvidence {
   const Counters& before;
   const Counters& after;
-  const RuntimeTally& reasons;
+  const RuntimeTally& tally;
   const ProcessDump& dump;                           ///< of the last look
   const Busyness* busy = nullptr;                    ///< samples of about that time; null: none
   std::optional<std::chrono::nanoseconds> uptime{};  ///< of the process

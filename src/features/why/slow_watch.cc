@@ -29,13 +29,13 @@ Counters SlowWatch::read() const {
 
 void SlowWatch::begin() {
   before_ = after_ = read();
-  reasons_.note(before_.runtimes);
+  tally_.note(before_.runtimes);
   kernel_.begin();
 }
 
 void SlowWatch::poll() {
   const std::lock_guard lock(session_->mutex);
-  if (const auto runtimes = session_->session->counters()) reasons_.note(*runtimes);
+  if (const auto runtimes = session_->session->counters()) tally_.note(*runtimes);
 }
 
 void SlowWatch::pass_until(std::chrono::milliseconds since_begin) {
@@ -68,7 +68,7 @@ void SlowWatch::look_for_types() {
   constexpr std::chrono::milliseconds kLongest{250};
   constexpr std::chrono::microseconds kPause{40};
   const auto end = std::chrono::steady_clock::now() + kLongest;
-  while (reasons_.thrown().empty() && std::chrono::steady_clock::now() < end) {
+  while (tally_.thrown().empty() && std::chrono::steady_clock::now() < end) {
     poll();
     std::this_thread::sleep_for(kPause);
   }
@@ -87,7 +87,7 @@ std::vector<SlowCause> SlowWatch::causes(const ProcessDump& dump, const LockTall
                                          const Recording* recording) const {
   if (after_.at - before_.at < kLeastWatch) return {};
   RuntimeEvidence evidence{
-      .before = before_, .after = after_, .reasons = reasons_, .dump = dump, .busy = busy, .uptime = evidence_.uptime};
+      .before = before_, .after = after_, .tally = tally_, .dump = dump, .busy = busy, .uptime = evidence_.uptime};
   if (recording != nullptr) evidence.throwing = throwing_threads(*recording);
   std::vector<SlowCause> causes = runtime_causes(evidence);
   for (SlowCause& cause : kernel_causes(before_, after_, evidence_)) causes.push_back(std::move(cause));

@@ -50,7 +50,7 @@ class SlowWatch {
   std::shared_ptr<record::SharedSession> session_;
   std::uint32_t pid_;
   KernelWatch kernel_;
-  RuntimeTally reasons_;
+  RuntimeTally tally_;
   Counters before_, after_;
   KernelEvidence evidence_;
 };

@@ -161,13 +161,7 @@ void Why::Implementation::confirm_owners(const WhyOptions& wanted, WhyAnswer& an
     const auto again = look(wanted);
     if (!again) return;
     locks.add(again->dump, again->began);
-    const auto has_another_owner = [&](const Verdict& v) {
-      const auto is_it = [&](const Verdict& now) {
-        return is_chain(now) && now.steps.back().thread == v.steps.back().thread;
-      };
-      return is_chain(v) && std::none_of(again->verdicts.begin(), again->verdicts.end(), is_it);
-    };
-    std::erase_if(answer.verdicts, has_another_owner);
+    std::erase_if(answer.verdicts, [&](const Verdict& v) { return why::has_another_owner(again->dump, v); });
   }
 }
 

@@ -93,6 +93,24 @@ ExitCode write_profile_file(const std::string& path, bool is_text, const Environ
   return written ? ExitCode::ok : written.error();
 }
 
+ExitCode write_answer_to(const std::string& path, const Environment& environment, const WriteProfile& write) {
+  if (!path.empty() && path != "-") {
+    const ExitCode code = write_profile_file(path, true, environment, write);
+    if (code == ExitCode::ok)
+      FdOutput(environment.err).write(fmt::format("mixstack: wrote {}\n", report::escape_for_terminal(path)));
+    return code;
+  }
+  FdOutput out(environment.out);
+  report::Writer writer([&out](std::string_view piece) { out.write(piece); });
+  write(writer);
+  writer.flush();
+  if (out.error() == 0) return ExitCode::ok;
+  FdOutput(environment.err)
+      .write(
+          fmt::format("mixstack: the answer could not be written: {}\n", std::generic_category().message(out.error())));
+  return ExitCode::output;
+}
+
 tl::expected<std::string, ExitCode> write_new_profile_file(const std::string& path, const std::string& suffix,
                                                            const Environment& environment, const WriteProfile& write) {
   ignore_signals_of_writing();

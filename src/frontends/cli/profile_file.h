@@ -17,8 +17,13 @@ using WriteProfile = std::function<void(report::Writer&)>;
 [[nodiscard]] ExitCode write_profile_file(const std::string& path, bool is_text, const Environment& environment,
                                           const WriteProfile& write);
 
-/// Likewise, but never replaces a file: if the name is taken, a number is inserted before `suffix`, the end of the
-/// path. Returns the actual path.
+/// Writes an answer in text: to the file `path`, and says so, or where there is none (or "-") to standard output,
+/// whatever that is. Reports errors.
+[[nodiscard]] ExitCode write_answer_to(const std::string& path, const Environment& environment,
+                                       const WriteProfile& write);
+
+/// As `write_profile_file`, but never replaces a file: if the name is taken, a number is inserted before `suffix`, the
+/// end of the path. Returns the actual path.
 [[nodiscard]] tl::expected<std::string, ExitCode> write_new_profile_file(const std::string& path,
                                                                          const std::string& suffix,
                                                                          const Environment& environment,

@@ -178,4 +178,14 @@ tl::expected<std::vector<std::uint32_t>, ExitCode> pids_called(const std::string
   return tl::unexpected(ExitCode::no_such_process);
 }
 
+tl::expected<std::uint32_t, ExitCode> pid_called(const std::string& name, const Environment& environment) {
+  const auto pids = pids_called(name, environment);
+  if (!pids) return tl::unexpected(pids.error());
+  if (pids->size() == 1) return pids->front();
+  FdOutput(environment.err)
+      .write(fmt::format("mixstack: {} processes are called '{}' ({}): give the pid of one\n", pids->size(),
+                         report::escape_for_terminal(name), fmt::join(*pids, ", ")));
+  return tl::unexpected(ExitCode::usage);
+}
+
 }  // namespace mixstack::cli

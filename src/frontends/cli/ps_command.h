@@ -18,5 +18,7 @@ namespace mixstack::cli {
 /// others, and returns the exit code.
 [[nodiscard]] tl::expected<std::vector<std::uint32_t>, ExitCode> pids_called(const std::string& name,
                                                                              const Environment& environment);
+/// The same, for commands that look at one process: reports where several are called so.
+[[nodiscard]] tl::expected<std::uint32_t, ExitCode> pid_called(const std::string& name, const Environment& environment);
 
 }  // namespace mixstack::cli

@@ -1,14 +1,12 @@
 #include "frontends/cli/why_command.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <malloc.h>
 
 #include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -77,21 +75,7 @@ void write_answer(report::Writer& writer, const WhyArguments& arguments, const E
 ExitCode write_out(const WhyArguments& arguments, const Environment& environment, const WhyAnswer& answer,
                    const Since& since) {
   const auto write = [&](report::Writer& writer) { write_answer(writer, arguments, environment, answer, since); };
-  if (!arguments.out.empty() && arguments.out != "-") {
-    const ExitCode code = write_profile_file(arguments.out, true, environment, write);
-    if (code == ExitCode::ok)
-      FdOutput(environment.err).write(fmt::format("mixstack: wrote {}\n", report::escape_for_terminal(arguments.out)));
-    return code;
-  }
-  FdOutput out(environment.out);
-  report::Writer writer([&out](std::string_view piece) { out.write(piece); });
-  write(writer);
-  writer.flush();
-  if (out.error() == 0) return ExitCode::ok;
-  FdOutput(environment.err)
-      .write(
-          fmt::format("mixstack: the answer could not be written: {}\n", std::generic_category().message(out.error())));
-  return ExitCode::output;
+  return write_answer_to(arguments.out, environment, write);
 }
 
 /// Caches of megabytes come and go while one answer is made. Given back to the kernel between them, each page of theirs
@@ -142,15 +126,9 @@ ExitCode answer(const WhyArguments& arguments, const Environment& environment, A
 ExitCode run_why(const WhyArguments& arguments, const Environment& environment) {
   WhyArguments of = arguments;
   if (!of.name.empty()) {
-    const auto pids = pids_called(of.name, environment);
-    if (!pids) return pids.error();
-    if (pids->size() != 1) {
-      FdOutput(environment.err)
-          .write(fmt::format("mixstack: {} processes are called '{}' ({}): give the pid of one\n", pids->size(),
-                             report::escape_for_terminal(of.name), fmt::join(*pids, ", ")));
-      return ExitCode::usage;
-    }
-    of.pid = pids->front();
+    const auto pid = pid_called(of.name, environment);
+    if (!pid) return pid.error();
+    of.pid = *pid;
   }
   keep_freed_memory();
   const DumpArguments what = dump_arguments(of);

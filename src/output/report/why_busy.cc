@@ -59,7 +59,8 @@ std::string_view simple_name(std::string_view name) {
   return dot == std::string_view::npos || dot + 1 == name.size() ? name : name.substr(dot + 1);
 }
 
-/// The method of the program with most of the samples, where it has half of them: what runs it, or what it calls.
+/// The method of the program with most of the samples, where it has half of them. Code of another kind was called by
+/// it where most of that code's samples must be below it: they and its own are more than there are.
 std::string main_method_words(const Busyness& busy, BusyKind most) {
   const bool is_its_own = most == BusyKind::program;
   const auto samples = [&](const BusyFunction& f) { return is_its_own ? f.self : f.total; };
@@ -67,7 +68,10 @@ std::string main_method_words(const Busyness& busy, BusyKind most) {
   for (const BusyFunction& f : busy.functions)
     if (f.kind == BusyKind::program && (main == nullptr || samples(f) > samples(*main))) main = &f;
   if (main == nullptr || samples(*main) * 2 < busy.samples) return {};
-  if (!is_its_own) return ", called by " + escape_for_terminal(main->name);
+  if (!is_its_own) {
+    const bool is_caller = 2 * (main->total + busy.of(most)) >= 2 * busy.samples + busy.of(most);
+    return is_caller ? ", called by " + escape_for_terminal(main->name) : std::string();
+  }
   std::string text = ": ";
   const std::string share = share_words(main->self, busy.samples);
   if (share != share_words(busy.of(most), busy.samples)) text += share + " in ";

@@ -57,6 +57,9 @@ TEST(WhyBusy, MethodsThatMayBeCompiledIntoTheBusiestAreNamed) {
   what.functions[0].self = 0;
   EXPECT_EQ(busy_headline(what),
             "BUSY: 1.9 processors, 92 % in code of .NET's libraries, called by Shop.Cart.Add(int)");
+  what.kinds[static_cast<std::size_t>(BusyKind::framework)] = 45;
+  what.functions[0].total = 55;
+  EXPECT_EQ(busy_headline(what), "BUSY: 1.9 processors, 45 % in code of .NET's libraries") << "other threads, perhaps";
 }
 
 TEST(WhyBusy, WhatHardlyRunsIsNotBusy) {

@@ -153,6 +153,7 @@ void write_health_json(Writer& out, const Health& health) {
   json.number("lock_waiters", std::uint64_t{health.lock_waiters});
   json.number("longest_lock_wait_ms", std::int64_t{health.longest_lock_wait.count()});
   health.queued ? json.number("queued", *health.queued) : json.null("queued");
+  json.boolean("has_more_queued", health.has_more_queued);
   json.close();
 }
 
