@@ -84,7 +84,7 @@ def main():
         for tool in (mixstack, counters, trace, stacks):
             # Programs of their own: some faults grow, and the tools themselves make events.
             with slow_case.Slow(scenario) as program, tempfile.TemporaryDirectory() as folder:
-                time.sleep(2)
+                time.sleep(9)  # in its first seconds each program takes memory and compiles
                 program.pass_over()
                 try:
                     seconds, said = tool(program.pid, pathlib.Path(folder))
