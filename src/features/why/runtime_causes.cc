@@ -187,7 +187,7 @@ double kept_of(const RuntimeCounters& r, const Allocator& most) {
   return (most.bytes - most.large) * *r.generations[0].survived + (keeps_large ? most.large : 0);
 }
 
-/// What stays is resident: whoever has no more of that than before keeps nothing of so much.
+/// Memory that is kept is resident: whoever has no more of that than before keeps nothing of so much.
 bool stays_resident(const RuntimeEvidence& e, double kept) {
   constexpr double kMuch = 64 * kMega;
   const auto &before = e.before.kernel.rss_anon, &after = e.after.kernel.rss_anon;
