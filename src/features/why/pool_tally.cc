@@ -32,7 +32,8 @@ void PoolTally::add(const ProcessDump& dump, std::chrono::steady_clock::time_poi
   if (runtime == dump.runtimes.end() || looks_.size() == kMostLooks) return;
   const ThreadPool& pool = *runtime->pending->pool;
   Look& look = looks_.emplace_back(Look{at, pool.queued, pool.has_more, 0, 0});
-  look.workers = std::max(pool.busy.size() + pool.idle.size(), static_cast<std::size_t>(std::max(pool.existing, 0)));
+  // Workers above the pool's goal wait, too, and get nothing to do.
+  look.workers = std::max(pool.busy.size(), static_cast<std::size_t>(std::max({pool.goal, pool.processing, 0})));
   for (const ThreadId tid : blocked_workers(dump, pool)) {
     const ThreadDump* thread = report::find_thread(dump, tid);
     if (thread == nullptr) continue;

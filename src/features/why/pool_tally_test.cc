@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 ProcessDump look(std::uint32_t workers, std::uint32_t blocked, std::uint64_t queued) {
   ProcessDump dump;
   ThreadPool& pool = dump.runtimes.emplace_back().pending.emplace().pool.emplace();
-  pool.existing = pool.processing = static_cast<std::int32_t>(workers);
+  pool.existing = pool.processing = pool.goal = static_cast<std::int32_t>(workers);
   pool.queued = static_cast<std::uint32_t>(queued);
   for (ThreadId tid = 1; tid <= workers; tid++) {
     pool.busy.push_back(tid);
@@ -47,6 +47,18 @@ TEST(PoolTally, OneOfAFewMayBeBetweenTwoWaits) {
   const auto cause = cause_of({look(3, 3, 10), look(3, 2, 20), look(3, 3, 30), look(3, 3, 40), look(3, 2, 50)});
   ASSERT_TRUE(cause);
   EXPECT_EQ(cause->what, "by 50 items/s to 50 items, all 3 workers of the thread pool wait most of the time");
+}
+
+TEST(PoolTally, AWorkerAboveTheGoalIsNotCounted) {
+  std::vector<ProcessDump> looks;
+  for (const std::uint64_t queued : {10u, 20u, 30u, 40u}) {
+    ThreadPool& pool = *looks.emplace_back(look(2, 2, queued)).runtimes[0].pending->pool;
+    pool.existing = 3;
+    pool.idle = {9};
+  }
+  EXPECT_TRUE(cause_of(looks));
+  for (ProcessDump& dump : looks) dump.runtimes[0].pending->pool->goal = 3;  // it may take work, and has none
+  EXPECT_FALSE(cause_of(looks));
 }
 
 TEST(PoolTally, HealthyQueuesAreNone) {

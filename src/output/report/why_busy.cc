@@ -69,8 +69,14 @@ std::string main_method_words(const Busyness& busy, BusyKind most) {
     if (f.kind == BusyKind::program && (main == nullptr || samples(f) > samples(*main))) main = &f;
   if (main == nullptr || samples(*main) * 2 < busy.samples) return {};
   if (!is_its_own) {
-    const bool is_caller = 2 * (main->total + busy.of(most)) >= 2 * busy.samples + busy.of(most);
-    return is_caller ? ", called by " + escape_for_terminal(main->name) : std::string();
+    // Of those that most of the kind's samples must be below, the one with the fewest of its own: the innermost.
+    const auto is_caller = [&](const BusyFunction& f) {
+      return 2 * (f.total + busy.of(most)) >= 2 * busy.samples + busy.of(most);
+    };
+    for (const BusyFunction& f : busy.functions)
+      if (f.kind == BusyKind::program && f.total < main->total && f.total * 20 >= main->total * 17 && is_caller(f))
+        main = &f;
+    return is_caller(*main) ? ", called by " + escape_for_terminal(main->name) : std::string();
   }
   std::string text = ": ";
   const std::string share = share_words(main->self, busy.samples);
