@@ -10,7 +10,10 @@ Result<std::vector<ManagedMemory>> ProcessSession::managed_memory() {
   }
   const WorkerPool::Lease worker = this->worker();
   std::vector<ManagedMemory> all;
-  for (const auto& runtime : worker->runtimes()) all.push_back(runtime->managed_memory());
+  for (const auto& runtime : worker->runtimes()) {
+    all.push_back(runtime->managed_memory());
+    all.back().version = runtime->summary().version;
+  }
   return all;
 }
 
