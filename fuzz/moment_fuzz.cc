@@ -62,8 +62,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     report::write_growth_text(nowhere, growth);
     report::write_growth_json(nowhere, growth);
   }
-  const report::MemoryReport shown{moment->pid, moment->name, moment->core_path,
-                                   moment->account ? &*moment->account : nullptr, moment->heaps, &moment->mark};
+  const report::MemoryReport shown{moment->pid,       moment->name,
+                                   moment->core_path, moment->account ? &*moment->account : nullptr,
+                                   moment->heaps,     &moment->mark};
   report::write_memory_text(nowhere, shown, {});
   report::write_memory_json(nowhere, shown);
   return 0;

@@ -66,7 +66,7 @@ struct TypeGrowth {
 /// The effect of a limit, and when at the present rate.
 struct LimitForecast {
   std::uint64_t limit = 0, used = 0;
-  double bytes_a_second = 0;                ///< of what cannot be dropped: resident and swapped, without files
+  double bytes_a_second = 0;                 ///< of what cannot be dropped: resident and swapped, without files
   std::optional<std::chrono::seconds> left;  ///< nothing: it does not grow
   std::optional<bool> kills_all{};           ///< memory.oom.group: all processes of the cgroup; nothing: not known
 };
@@ -93,8 +93,8 @@ struct MemoryGrowth {
   std::vector<LabelGrowth> labels;  ///< most growth first; their differences add up to that of what is resident
   /// Types that full collections have left more of first, where that is known; else most growth first.
   std::vector<TypeGrowth> types;
-  bool is_exact = false;    ///< both moments counted exactly
-  std::string why_not;      ///< where not
+  bool is_exact = false;  ///< both moments counted exactly
+  std::string why_not;    ///< where not
   /// Collections between the moments by generation (0, 1, 2); empty: not known, or of two processes.
   std::vector<std::uint64_t> collections;
   std::uint32_t kept_seen = 0;  ///< full collections between the two that `kept` is of; 0: it is not known

@@ -64,7 +64,8 @@ std::optional<MemoryPages> memory_pages(const std::string& kind) {
     constexpr std::uint64_t kTypes = 20'000;
     auto& types = pages.after.heaps[0].types;
     for (std::uint64_t i = 0; i < kTypes; i++)
-      types.push_back(testing::sample_type(100 + i, "Shop.Generated.Type" + std::to_string(i), 1 + i % 100, 24 * (i + 1)));
+      types.push_back(
+          testing::sample_type(100 + i, "Shop.Generated.Type" + std::to_string(i), 1 + i % 100, 24 * (i + 1)));
     testing::sum_up(pages.after.heaps[0]);
   } else if (kind == "tree") {
     pages.tree =

@@ -256,8 +256,7 @@ HeapElements elements_of(std::span<const std::shared_ptr<const ElementSums>> reg
   out.one_in = std::uint32_t{1} << std::min(shift, kMostShift);
   std::vector<TextSum> all = together(regions, shift);
   std::erase_if(all, [](const TextSum& t) { return t.count < 2; });
-  for (const TextSum& t : all)
-    add(out.duplicates, saved_by(t) * out.one_in, (std::uint64_t{t.count} - 1) * out.one_in);
+  for (const TextSum& t : all) add(out.duplicates, saved_by(t) * out.one_in, (std::uint64_t{t.count} - 1) * out.one_in);
   const std::size_t shown = std::min(kMostShown, all.size());
   std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shown), all.end(),
                     [](const TextSum& a, const TextSum& b) { return saved_by(a) > saved_by(b); });

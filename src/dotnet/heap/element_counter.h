@@ -16,7 +16,7 @@ namespace mixstack::dotnet::objects {
 
 /// Strings of one text.
 struct TextSum {
-  std::uint64_t hash = 0;    ///< of text and length; 0: an empty place in a table
+  std::uint64_t hash = 0;  ///< of text and length; 0: an empty place in a table
   std::uint32_t count = 0;
   std::uint32_t length = 0;  ///< UTF-16 units
 };

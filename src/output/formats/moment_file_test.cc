@@ -40,7 +40,8 @@ TEST(MomentFile, EverythingIsInIt) {
   const auto copy = read_back(bytes);
   ASSERT_TRUE(copy);
   EXPECT_EQ(moment_bytes(*copy), bytes);
-  EXPECT_EQ(std::tie(copy->pid, copy->name, copy->core_path), std::tie(original.pid, original.name, original.core_path));
+  EXPECT_EQ(std::tie(copy->pid, copy->name, copy->core_path),
+            std::tie(original.pid, original.name, original.core_path));
   const MomentMark &m = copy->mark, &n = original.mark;
   EXPECT_EQ(std::tie(m.taken_unix_ns, m.is_time_of_file, m.started, m.host, m.version),
             std::tie(n.taken_unix_ns, n.is_time_of_file, n.started, n.host, n.version));
@@ -64,8 +65,9 @@ TEST(MomentFile, EverythingIsInIt) {
             std::tie(i.objects, i.bytes, i.free_bytes, i.bytes_of, i.is_exact, i.pause, i.stops, i.copied_in_stop));
   ASSERT_EQ(h.types.size(), i.types.size());
   for (std::size_t t = 0; t < h.types.size(); t++)
-    EXPECT_EQ(std::tie(h.types[t].method_table, h.types[t].type, h.types[t].is_free, h.types[t].count, h.types[t].bytes),
-              std::tie(i.types[t].method_table, i.types[t].type, i.types[t].is_free, i.types[t].count, i.types[t].bytes));
+    EXPECT_EQ(
+        std::tie(h.types[t].method_table, h.types[t].type, h.types[t].is_free, h.types[t].count, h.types[t].bytes),
+        std::tie(i.types[t].method_table, i.types[t].type, i.types[t].is_free, i.types[t].count, i.types[t].bytes));
   ASSERT_TRUE(h.elements);
   EXPECT_EQ(h.elements->duplicates.bytes, 1200u);
   EXPECT_EQ(h.elements->most[0].text, "EUR ");

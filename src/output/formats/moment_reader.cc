@@ -1,8 +1,9 @@
 // Input: the bytes of a moment's file (docs/formats/moment.md); hostile.
 // Output: a MemoryMoment, or the error and the offset of the block at fault.
-// Algorithm: 1. Magic and version. 2. One block after the other, whole and with its right sum. The mark comes first, the
-// account before its lines, heaps before their types. Sums (of a heap, of its generations) are not in the file: they are
-// made here, so that they are right in any case. 3. Block `end`: without it the file was cut, and half a moment is none.
+// Algorithm: 1. Magic and version. 2. One block after the other, whole and with its right sum. The mark comes first,
+// the account before its lines, heaps before their types. Sums (of a heap, of its generations) are not in the file:
+// they are made here, so that they are right in any case. 3. Block `end`: without it the file was cut, and half a
+// moment is none.
 // 4. The lines must add up to what is resident.
 // Bounds: those of blocks (block_file.h); a count of elements is at most the bytes of its block; kMost of each list,
 // kMostStrings bytes of text; no number of bytes or objects above kMostNumber, nor any sum of them above 64 bits.

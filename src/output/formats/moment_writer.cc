@@ -68,9 +68,8 @@ class MomentWriter {
       for (std::size_t g = 0; g < kHeapGenerations; g++) regions.at(g) = m.regions.at(g);
       put_generations(to, regions);
     });
-    list(MomentBlock::notes, a.diagnoses, [](BlockFields& to, const Diagnosis& d) {
-      to.word(d.error.code).text(d.subject).text(d.text);
-    });
+    list(MomentBlock::notes, a.diagnoses,
+         [](BlockFields& to, const Diagnosis& d) { to.word(d.error.code).text(d.subject).text(d.text); });
   }
 
   void heaps() {
@@ -93,13 +92,14 @@ class MomentWriter {
   }
 
   void elements(std::size_t heap, const HeapElements& e) {
-    list(MomentBlock::elements, std::array<const HeapElements*, 1>{&e}, [heap](BlockFields& to, const HeapElements* of) {
-      to.number(heap).number(of->one_in).number(of->zeros_of_them);
-      for (const ObjectAmount* a :
-           {&of->strings, &of->empty_strings, &of->duplicates, &of->arrays, &of->empty_arrays, &of->half_empty_arrays,
-            &of->lists, &of->empty_lists, &of->not_read})
-        to.number(a->count).number(a->bytes);
-    });
+    list(MomentBlock::elements, std::array<const HeapElements*, 1>{&e},
+         [heap](BlockFields& to, const HeapElements* of) {
+           to.number(heap).number(of->one_in).number(of->zeros_of_them);
+           for (const ObjectAmount* a :
+                {&of->strings, &of->empty_strings, &of->duplicates, &of->arrays, &of->empty_arrays,
+                 &of->half_empty_arrays, &of->lists, &of->empty_lists, &of->not_read})
+             to.number(a->count).number(a->bytes);
+         });
     list(MomentBlock::duplicates, e.most, [heap](BlockFields& to, const DuplicateString& d) {
       to.number(heap).number(d.count).number(d.length).number(d.bytes).text(d.text);
     });

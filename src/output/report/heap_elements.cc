@@ -41,9 +41,8 @@ void write_elements_text(Writer& out, const HeapElements& e) {
   out << '\n';
   write_strings(out, e);
   out << fmt::format("empty: {} in {}, {} in {}, {} in {} of {}\n", counted(e.empty_strings.count, "string"),
-                     in_mb(e.empty_strings.bytes), counted(e.empty_arrays.count, "array"),
-                     in_mb(e.empty_arrays.bytes), counted(e.empty_lists.count, "list"), in_mb(e.empty_lists.bytes),
-                     e.lists.count);
+                     in_mb(e.empty_strings.bytes), counted(e.empty_arrays.count, "array"), in_mb(e.empty_arrays.bytes),
+                     counted(e.empty_lists.count, "list"), in_mb(e.empty_lists.bytes), e.lists.count);
   out << fmt::format("oversized: {} at least half of which is zeros at the end: {} of their {}\n",
                      counted(e.half_empty_arrays.count, "array"), in_mb(e.zeros_of_them),
                      in_mb(e.half_empty_arrays.bytes));

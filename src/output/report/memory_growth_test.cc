@@ -42,10 +42,12 @@ std::string growth_text(const MemoryGrowth& g) {
 
 TEST(MemoryGrowthReport, Text) {
   const std::string text = growth_text(sample_growth());
-  EXPECT_TRUE(text.starts_with("process 4711 (orders), 10.00 s later: 108.0 MB resident, 100.0 MB before, +800.0 kB a "
-                               "second; 12 collections meanwhile, 2 of them full\n"))
+  EXPECT_TRUE(
+      text.starts_with("process 4711 (orders), 10.00 s later: 108.0 MB resident, 100.0 MB before, +800.0 kB a "
+                       "second; 12 collections meanwhile, 2 of them full\n"))
       << text;
-  EXPECT_NE(text.find("       +10.0        50.0        60.0   managed objects of generation 2"), std::string::npos) << text;
+  EXPECT_NE(text.find("       +10.0        50.0        60.0   managed objects of generation 2"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("        -2.0        49.7        47.7   not known"), std::string::npos) << text;
   EXPECT_NE(text.find("        +8.0       100.0       108.0   all of it"), std::string::npos) << text;
   EXPECT_NE(text.find("1 line of little change"), std::string::npos) << text;
@@ -53,16 +55,16 @@ TEST(MemoryGrowthReport, Text) {
             std::string::npos)
       << text;
   EXPECT_EQ(text.find("Shop.Same"), std::string::npos);
-  EXPECT_NE(text.find("limit: 448 MB of 512 MB are used by the cgroup; at 1000.0 kB a second they are used up in 1 min; "
-                      "then the kernel kills all processes of it"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("limit: 448 MB of 512 MB are used by the cgroup; at 1000.0 kB a second they are used up in 1 min; "
+                "then the kernel kills all processes of it"),
+      std::string::npos)
       << text;
   EXPECT_NE(text.find("next: mixstack why 4711"), std::string::npos);
 }
 
 TEST(MemoryGrowthReport, Json) {
-  const auto json =
-      nlohmann::json::parse(collect([&](Writer& out) { write_growth_json(out, sample_growth()); }));
+  const auto json = nlohmann::json::parse(collect([&](Writer& out) { write_growth_json(out, sample_growth()); }));
   EXPECT_EQ(json["format"], "mixstack-memory-growth");
   EXPECT_EQ(json["resident"]["grown"], 8'000'000);
   EXPECT_EQ(json["labels"][2]["resident"]["grown"], -2'010'000);

@@ -19,8 +19,8 @@ std::string in_megabytes(std::uint64_t bytes) { return fmt::format("{:.1f}", sta
 std::string signed_megabytes(std::int64_t bytes) { return fmt::format("{:+.1f}", static_cast<double>(bytes) / 1e6); }
 
 std::string side_words(const GrowthSide& side) {
-  const std::string of = side.core_path.empty() ? fmt::format("process {}", side.pid)
-                                                : "core " + escape_for_terminal(side.core_path);
+  const std::string of =
+      side.core_path.empty() ? fmt::format("process {}", side.pid) : "core " + escape_for_terminal(side.core_path);
   return side.name.empty() ? of : fmt::format("{} ({})", of, escape_for_terminal(side.name));
 }
 
@@ -85,12 +85,14 @@ std::string type_name(const TypeGrowth& t) {
 }
 
 void write_types(Writer& out, const MemoryGrowth& growth) {
-  if (!growth.is_exact && !growth.why_not.empty()) out << "not certain: " << escape_for_terminal(growth.why_not) << '\n';
+  if (!growth.is_exact && !growth.why_not.empty())
+    out << "not certain: " << escape_for_terminal(growth.why_not) << '\n';
   if (!growth.has_types) return;
   const bool has_kept = growth.kept_seen != 0;
   if (has_kept)
-    out << fmt::format("\n\"kept\": in generation 2 after a full collection, and after {} more: garbage is not in it.\n",
-                       growth.kept_seen);
+    out << fmt::format(
+        "\n\"kept\": in generation 2 after a full collection, and after {} more: garbage is not in it.\n",
+        growth.kept_seen);
   out << fmt::format("\n{:>12} {:>12} {:>11} {:>12}", "grew by MB", "objects", "MB now", "old MB");
   out << (has_kept ? fmt::format(" {:>11}", "kept MB") : "") << "   type\n";
   std::size_t shown = 0, left = 0;

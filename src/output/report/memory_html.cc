@@ -24,9 +24,8 @@ std::string memory_page_data(const MemoryPage& page) {
 void write_memory_html(Writer& out, const MemoryPage& page) {
   const MemoryReport& now = page.moments.back();
   const std::string title = fmt::format("memory {} {}", now.pid, escape_for_terminal(now.name));
-  write_page(out, memory_template(), {title, false, [&](Writer& data) {
-                                        write_page_block(data, "data-memory", memory_page_data(page));
-                                      }});
+  write_page(out, memory_template(),
+             {title, false, [&](Writer& data) { write_page_block(data, "data-memory", memory_page_data(page)); }});
 }
 
 }  // namespace mixstack::report
