@@ -23,6 +23,12 @@ def program(name, count, *more):
     return processes.Debuggee([debuggee_build.moments(), name, str(count), *more])
 
 
+def patient(arguments):
+    """A test machine may be overloaded: a stop that lasts longer than usual says nothing of the command."""
+    of_process = "--types" in arguments and "--most-pause" not in arguments and isinstance(arguments[0], int)
+    return [*arguments, "--most-pause", "5s"] if of_process else arguments
+
+
 class MomentCase(LiveCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -30,7 +36,7 @@ class MomentCase(LiveCase):
         self.folder = pathlib.Path(folder.name)
 
     def ask(self, schema, *arguments, expected=(FINE,)):
-        status, out, error, _ = mixstack_dump.run("memory", *arguments, "--json")
+        status, out, error, _ = mixstack_dump.run("memory", *patient(arguments), "--json")
         self.assertIn(status, expected, error)
         answer = json.loads(out)
         jsonschema.validate(answer, schema)
@@ -38,7 +44,7 @@ class MomentCase(LiveCase):
 
     def keep(self, name, of, *options):
         path = self.folder / f"{name}.mxm"
-        status, _, error, _ = mixstack_dump.run("memory", of, "-o", path, *options)
+        status, _, error, _ = mixstack_dump.run("memory", *patient([of, *options]), "-o", path)
         self.assertEqual((status, error), (FINE, f"mixstack: wrote {path}\n"))
         return path
 
@@ -69,7 +75,7 @@ class Growth(MomentCase):
         """What full collections leave stands first, as many as the program made; garbage does not."""
         with program("objects", 20_000, "full") as debuggee:
             low = int(debuggee.ask("count").split()[1])
-            growth = self.ask(GROWTH, debuggee.pid, "--types", "--after", "4s", "--most-pause", "2s")
+            growth = self.ask(GROWTH, debuggee.pid, "--types", "--after", "4s")
             high = int(debuggee.ask("count").split()[1])
             self.adds_up(growth)
             kept = self.type_of(growth, "Moments.Kept")
@@ -116,11 +122,11 @@ class Growth(MomentCase):
             self.assertIn("dump", growth["next"][0]["command"])
 
     def test_fragments(self):
-        """Every other object has gone, and the gaps stay: bytes of generation 2 go to gaps."""
-        with processes.Debuggee([debuggee_build.memory(), "fragments", "5000"]) as debuggee:
-            kept = truth(debuggee)["Memory.Slice"]
-            heap = self.ask(SCHEMA, debuggee.pid, "--types")["heaps"][0]
-            self.assertGreater(heap["free_bytes"], (5000 - kept) * 1000 * 0.8)
+        """Arrays that are pinned, and gaps between them where others were."""
+        with program("fragments", 5000) as debuggee:
+            known = truth(debuggee)
+            [heap] = self.ask(SCHEMA, debuggee.pid, "--types")["heaps"]
+            self.assertTrue(known["gaps"] * 0.95 < heap["free_bytes"] < known["gaps"] * 1.1 + MEGABYTE, (known, heap["free_bytes"]))
 
     def test_text_and_next(self):
         with program("objects", 50_000) as debuggee:

@@ -119,7 +119,7 @@ class OfAProcess(MemoryPageTest):
     def test_two_moments_of_one(self):
         path = pathlib.Path(self.folder.name) / "process.html"
         with processes.Debuggee([debuggee_build.moments(), "objects", "50000"]) as debuggee:
-            status, _, error, _ = mixstack_dump.run("memory", debuggee.pid, "--types", "--after", "2s", "-o", path)
+            status, _, error, _ = mixstack_dump.run("memory", debuggee.pid, "--types", "--most-pause", "5s", "--after", "2s", "-o", path)
             self.assertEqual((status, error), (0, f"mixstack: wrote {path}\n"))
         page = self.chromium.open(path.as_uri(), width=1300, height=850)
         page.wait(test_page.READY)

@@ -33,18 +33,28 @@ class KeptWatch {
     const auto is_exact = [](const HeapTypes& h) { return h.is_exact; };
     if (!counted || counted->empty() || !std::all_of(counted->begin(), counted->end(), is_exact)) return;
     if (full_collections() != now) return;  // of a moment between two collections, or nothing
-    if (!counted_) {
-      first_ = now;
-      kept_.first = std::move(*counted);
-    } else {
-      kept_.last = std::move(*counted);
-      kept_.collections = static_cast<std::uint32_t>(std::min<std::uint64_t>(*now - *first_, UINT32_MAX));
-    }
-    counted_ = now;
+    keep(std::move(*counted), *now);
   }
   [[nodiscard]] const memory_use::KeptObjects& kept() const { return kept_; }
 
  private:
+  /// An object is young through its first collection. So where there are enough counts, the first of them is one after
+  /// two full collections: all that was held when the watch began and still is has come to generation 2 then.
+  void keep(std::vector<HeapTypes> counted, std::uint64_t now) {
+    constexpr std::uint64_t kUntilOld = 2;
+    if (!first_) {
+      first_ = now;
+      kept_.first = std::move(counted);
+    } else {
+      if (kept_.collections != 0 && *first_ < *seen_ + kUntilOld) {
+        first_ = counted_;
+        kept_.first = std::move(kept_.last);
+      }
+      kept_.last = std::move(counted);
+      kept_.collections = static_cast<std::uint32_t>(std::min<std::uint64_t>(now - *first_, UINT32_MAX));
+    }
+    counted_ = now;
+  }
   /// Those of all runtimes; nothing: not known.
   [[nodiscard]] std::optional<std::uint64_t> full_collections() const {
     constexpr std::size_t kFull = 2;

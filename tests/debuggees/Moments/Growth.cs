@@ -18,6 +18,7 @@ internal sealed class Passing
 internal static class Growth
 {
     private static readonly List<IntPtr> s_blocks = [];
+    private static readonly List<GCHandle> s_pins = [];
     private static Kept? s_last;
     private static Passing? s_passing;
     private static long s_count;
@@ -84,6 +85,22 @@ internal static class Growth
         {
             Thread.Sleep(1);
         }
+    }
+
+    /// <summary>Every other array is pinned; the others die, and their room stays.</summary>
+    public static void Fragments(int count)
+    {
+        const int Length = 1000;
+        for (int i = 0; i < count; i++)
+        {
+            s_pins.Add(GCHandle.Alloc(new byte[Length], GCHandleType.Pinned));
+            s_passing = new Passing { Bytes = new byte[Length] };
+        }
+        s_passing = null;
+        GC.Collect(GC.MaxGeneration, GCCollectionMode.Forced, blocking: true);
+        GC.Collect(GC.MaxGeneration, GCCollectionMode.Forced, blocking: true);
+        // The object that held the array lies between, too, and its own array of 200.
+        Console.WriteLine($"TRUTH gaps {count * 1272L}");
     }
 
     public static void Threads(int count)

@@ -3,6 +3,7 @@
 //   Moments objects RATE       RATE objects of type Moments.Kept a second, held; as many bytes of garbage; with "full" a
 //                              full collection every 300 ms
 //   Moments native RATE        RATE bytes of malloc a second, never freed
+//   Moments fragments COUNT    COUNT pinned arrays, and gaps between them
 //   Moments threads COUNT      COUNT threads, once "more" is asked
 //   Moments texts COUNT        COUNT copies each of some texts, COUNT texts of their own, empty and half empty arrays
 // Answers "count" with what it holds now, "more" when it has made more, "quit" by ending.
@@ -16,9 +17,10 @@ switch (mode)
     case "objects": Growth.Objects(count, isFull); break;
     case "native": Growth.Native(count); break;
     case "threads": break;
+    case "fragments": Growth.Fragments(count); break;
     case "texts": Texts.Make(count); break;
     default:
-        Console.WriteLine("usage: Moments objects|native|threads|texts COUNT");
+        Console.WriteLine("usage: Moments objects|native|fragments|threads|texts COUNT");
         return 2;
 }
 Console.WriteLine($"READY {Environment.ProcessId}");
