@@ -250,9 +250,11 @@ class Elsewhere(MomentCase):
             jsonschema.validate(answer, SCHEMA)
             account = answer["account"]
             self.assertEqual(sum(line["resident"] for line in account["lines"]), account["resident"])
-            for heap in answer["heaps"]:
-                self.assertEqual((heap["types"] != [], heap["is_exact"]), (heap["why_not"] is None,) * 2, heap["why_not"])
-            self.assertIn(status, (FINE, PARTIAL), error)
+            self.assertEqual([r["is_known"] for r in account["runtimes"]], [False])
+            self.assertEqual([n["code"] for n in account["notes"] if n["subject"] == "GC"], ["unsupported"])
+            [heap] = answer["heaps"]
+            self.assertEqual((heap["types"], heap["is_exact"], status), ([], False, PARTIAL), error)
+            self.assertIn("NativeAOT", heap["why_not"])
 
     def test_another_allocator_is_one_line(self):
         """A library of that name, which maps 8 MB when it is loaded."""

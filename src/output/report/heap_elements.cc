@@ -12,6 +12,7 @@ namespace mixstack::report {
 namespace {
 
 constexpr std::size_t kMostShown = 5;
+constexpr std::uint64_t kLeastText = 1000;  // bytes of strings of one text that are worth a line
 
 std::string in_mb(std::uint64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
 
@@ -29,6 +30,7 @@ void write_strings(Writer& out, const HeapElements& e) {
                      in_mb(e.duplicates.bytes));
   for (std::size_t i = 0; i < std::min(kMostShown, e.most.size()); i++) {
     const DuplicateString& d = e.most[i];
+    if (d.bytes < kLeastText) continue;
     out << fmt::format("{:>13} {:>12}  of {}", in_mb(d.bytes), d.count, counted(d.length, "character"));
     if (!d.text.empty()) out << ": \"" << escape_for_terminal(d.text) << '"' << (d.length > 100 ? "..." : "");
     out << '\n';
