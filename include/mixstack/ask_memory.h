@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mixstack/memory.h"
+#include "mixstack/memory_moment.h"
 #include "mixstack/report.h"
 #include "mixstack/result.h"
 #include "mixstack/session.h"
@@ -25,6 +26,7 @@ struct MemoryAnswer {
   std::optional<MemoryAccount> account{};
   /// With `types`: one for each runtime; empty: the process has none.
   std::vector<HeapTypes> heaps{};
+  MomentMark mark{};
 
   /// Every heap was counted, and at one moment.
   [[nodiscard]] bool is_whole() const;
@@ -38,5 +40,7 @@ struct MemoryAnswer {
 void write_text(const MemoryAnswer& answer, const ReportSink& sink, const ReportOptions& options = {});
 /// One JSON document (docs/formats/memory.schema.json).
 void write_json(const MemoryAnswer& answer, const ReportSink& sink);
+/// One page that a browser shows, without a network.
+void write_html(const MemoryAnswer& answer, const ReportSink& sink);
 
 }  // namespace mixstack

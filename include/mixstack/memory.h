@@ -11,6 +11,7 @@
 #include "mixstack/address.h"
 #include "mixstack/diagnosis.h"
 #include "mixstack/gc_heap.h"
+#include "mixstack/heap_elements.h"
 
 namespace mixstack {
 
@@ -33,6 +34,7 @@ enum class MemoryKind : std::uint8_t {
   malloc_free,      ///< glibc: chunks freed and kept, and room above the last one
   malloc_large,     ///< glibc: blocks with a mapping of their own
   malloc_unwalked,  ///< glibc: an arena that changed while it was read
+  malloc_other,     ///< anonymous memory of native code, where malloc is not glibc's; detail: the allocator
   stack,            ///< of threads
   file_assembly,    ///< files of managed code
   file_program,     ///< files of native code and their data
@@ -55,6 +57,7 @@ struct LabelledRange {
 /// One runtime's own account of its memory. Read while the process runs, so that parts may be of moments some
 /// microseconds apart.
 struct ManagedMemory {
+  std::string version;  ///< of the runtime; empty: not known
   std::vector<LabelledRange> ranges;
   AddressRange collector;                                 ///< in which all regions lie, most of it never committed
   std::vector<AddressRange> stacks;                       ///< of managed threads
@@ -130,11 +133,16 @@ struct HeapTypes {
   std::chrono::nanoseconds pause{0};  ///< how long the process was stopped, the longest stop; 0: a core
   std::uint32_t stops = 0;
   std::uint64_t copied_in_stop = 0;
+  std::optional<HeapElements> elements{};  ///< where they were asked for
 };
 
 struct HeapTypesOptions {
   /// A stop ends when it has lasted so long, whatever was read by then.
   std::chrono::milliseconds most_pause{50};
+  /// Generation 2 and frozen objects alone, after a background collection has ended: nothing is stopped for it.
+  bool old_only = false;
+  bool elements = false;  ///< also what is said of strings, arrays and lists
+  bool data = false;      ///< with `elements`: also the begin of what strings hold that are there often
 };
 
 }  // namespace mixstack

@@ -65,6 +65,7 @@ class LiveCount {
   explicit LiveCount(const TypeCounting& of) : of_(of) {}
 
   HeapTypes count() {
+    if (of_.options.old_only) return old_alone();
     auto session = process::DebugSession::open();
     if (!session) return refused(stop_words(session.error()));
     auto process = (*session)->attach(of_.pid);
@@ -155,12 +156,12 @@ class LiveCount {
     }
   }
 
-  /// Copies what is old while the process runs. False: the heap cannot be seen.
-  bool prepare() {
+  /// Copies what is old while the process runs. Nothing: the heap cannot be seen.
+  std::optional<GcRegions> copy_old(std::uint64_t little) {
     auto gc = look();
-    if (!gc) return false;
+    if (!gc) return std::nullopt;
     const auto at = [&](HeapGeneration g) { return gc->bytes.at(static_cast<std::size_t>(g)); };
-    const bool is_little = at(HeapGeneration::two) + at(HeapGeneration::frozen) <= kLittle;
+    const bool is_little = at(HeapGeneration::two) + at(HeapGeneration::frozen) <= little;
     for (int round = 0; round < kMostRounds && !is_little && epoch(); round++) {
       bool all_held = true;
       for (const GcRegion& r : gc->regions) {
@@ -170,8 +171,37 @@ class LiveCount {
       }
       if (all_held) break;
       gc = look();
-      if (!gc) return false;
+      if (!gc) return std::nullopt;
     }
+    return gc;
+  }
+
+  /// Old objects alone, without a stop.
+  HeapTypes old_alone() {
+    const auto begin = steady_clock::now();
+    while (of_.counter.is_in_background(of_.memory)) {
+      if (steady_clock::now() - begin > kLongestWait) return refused("a background collection did not end");
+      std::this_thread::sleep_for(kBetweenAttempts);
+    }
+    const auto gc = copy_old(0);
+    if (!gc) return refused(why_);
+    const auto now = epoch();
+    of_.counter.clear();
+    for (const GcRegion& r : gc->regions) {
+      if (!is_old(r) || r.objects.empty()) continue;
+      const Kept* const k = kept(r, now);
+      if (k == nullptr) return refused("collections came while generation 2 was read");
+      of_.counter.add(r, k->count);
+    }
+    HeapTypes out = of_.counter.take(*gc);
+    out.is_exact = true;
+    return out;
+  }
+
+  /// False: the heap cannot be seen, or a stop would take too long.
+  bool prepare() {
+    const auto gc = copy_old(kLittle);
+    if (!gc) return false;
     std::uint64_t in_stop = 0;
     for (const GcRegion& r : gc->regions)
       if (is_copied_in_stop(r) && kept(r, epoch()) == nullptr) in_stop += r.objects.size();
@@ -343,6 +373,9 @@ HeapTypes count_core(const TypeCounting& of) {
 
 }  // namespace
 
-HeapTypes count_heap_types(const TypeCounting& of) { return of.is_frozen ? count_core(of) : LiveCount(of).count(); }
+HeapTypes count_heap_types(const TypeCounting& of) {
+  if (of.options.elements) of.counter.watch_elements(of.options.data);
+  return of.is_frozen ? count_core(of) : LiveCount(of).count();
+}
 
 }  // namespace mixstack::session

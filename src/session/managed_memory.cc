@@ -1,8 +1,25 @@
 // The runtimes' memory: what they use it for, and their objects by type.
 #include "session/heap_types.h"
+#include "session/native_aot.h"
 #include "session/process_session.h"
 
 namespace mixstack::session {
+namespace {
+
+constexpr const char* kAotHeap =
+    "NativeAOT: its heap is not known; what it uses is in other lines, most of it not known";
+
+/// Nothing: the target is not of NativeAOT.
+std::optional<ManagedMemory> aot_memory(const images::ModuleMap& modules, Target& target) {
+  const auto aot = find_native_aot(modules, target.info().executable, target.loaded_memory());
+  if (!aot) return std::nullopt;
+  ManagedMemory memory;
+  memory.version = aot->summary.version;
+  memory.missing.push_back({{ErrorCode::unsupported, 0, 0}, "GC", kAotHeap});
+  return memory;
+}
+
+}  // namespace
 
 Result<std::vector<ManagedMemory>> ProcessSession::managed_memory() {
   if (facts_->runtimes().empty()) {
@@ -10,7 +27,12 @@ Result<std::vector<ManagedMemory>> ProcessSession::managed_memory() {
   }
   const WorkerPool::Lease worker = this->worker();
   std::vector<ManagedMemory> all;
-  for (const auto& runtime : worker->runtimes()) all.push_back(runtime->managed_memory());
+  for (const auto& runtime : worker->runtimes()) {
+    all.push_back(runtime->managed_memory());
+    all.back().version = runtime->summary().version;
+  }
+  if (all.empty())
+    if (auto aot = aot_memory(worker->modules(), *target_)) all.push_back(std::move(*aot));
   return all;
 }
 
@@ -21,6 +43,7 @@ Result<std::vector<HeapTypes>> ProcessSession::heap_types(const HeapTypesOptions
   const WorkerPool::Lease worker = this->worker();
   const bool is_core = !target_->info().core_path.empty();
   std::vector<HeapTypes> all;
+  if (worker->runtimes().empty() && aot_memory(worker->modules(), *target_)) all.emplace_back().why_not = kAotHeap;
   for (const auto& runtime : worker->runtimes()) {
     const auto counter = runtime->heap_counter();
     if (!counter) {

@@ -113,6 +113,13 @@ def memory():
     return output / "Memory"
 
 
+def moments():
+    """A program whose memory grows, or whose strings and arrays are known."""
+    output = DEBUGGEES / "Moments"
+    dotnet(REPOSITORY / "tests" / "debuggees" / "Moments", output, *ON_RUNTIME)
+    return output / "Moments"
+
+
 def runtime_async():
     """A program of async methods without state machines (of .NET 10 a preview, which needs DOTNET_RuntimeAsync=1)."""
     output = DEBUGGEES / "RuntimeAsync"
@@ -323,7 +330,7 @@ def for_musl(build=BUILD / "musl-programs"):
 def others():
     """Programs of single tests, which build them when they want them: all of them, before tests have to wait for each
     other. What cannot be built here, its test says."""
-    builds = [(build, ()) for build in (starved, busy, slow, memory, hot_reload, runtime_async, native_aot, composite, single_file, scenarios_in_two_parts)]
+    builds = [(build, ()) for build in (starved, busy, slow, memory, moments, hot_reload, runtime_async, native_aot, composite, single_file, scenarios_in_two_parts)]
     builds += [(scenarios_built, ("debug",)), *((heaps, (kind,)) for kind in ("release", "debug"))]
     builds += [(values, (kind,)) for kind in ("release", "debug", "ready-to-run")]
     builds += [(language, (name,)) for name in ("VisualBasic", "FSharp", "Extensions")]

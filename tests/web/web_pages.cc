@@ -1,6 +1,6 @@
 // web_pages KIND FILE: writes a page, picture or raw recording (.mxr) of a made-up recording; which one by the ending
 // of FILE. KIND: small, faster, several, hostile, large, server; "A:B": the difference from A to B. "why KIND": the
-// page of an answer of `mixstack why`.
+// page of an answer of `mixstack why`; "memory KIND": of `mixstack memory`.
 #include <cstdio>
 #include <map>
 #include <string>
@@ -8,7 +8,9 @@
 #include "output/formats/recording_file.h"
 #include "output/report/flame_html.h"
 #include "output/report/flame_svg.h"
+#include "output/report/memory_html.h"
 #include "output/report/why_html.h"
+#include "web/memory_answers.h"
 #include "web/stack_maker.h"
 #include "web/why_answers.h"
 
@@ -41,6 +43,22 @@ int write_why(const std::string& kind, std::FILE* file) {
   return std::fclose(file) == 0 ? 0 : 1;
 }
 
+int write_memory(const std::string& kind, std::FILE* file) {
+  namespace report = mixstack::report;
+  const auto pages = mixstack::web_test::memory_pages(kind);
+  if (!pages) return 2;
+  const auto of = [](const mixstack::MemoryMoment& m) {
+    return report::MemoryReport{m.pid, m.name, m.core_path, m.account ? &*m.account : nullptr, m.heaps, &m.mark};
+  };
+  std::vector<report::MemoryReport> moments;
+  if (pages->growth) moments.push_back(of(pages->before));
+  moments.push_back(of(pages->after));
+  report::Writer out([file](std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), file); });
+  report::write_memory_html(out, {moments, pages->growth ? &*pages->growth : nullptr, pages->tree});
+  out.flush();
+  return std::fclose(file) == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -51,6 +69,7 @@ int main(int argc, char** argv) {
   std::FILE* const file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) return 1;
   if (kind.starts_with("why ")) return write_why(kind.substr(4), file);
+  if (kind.starts_with("memory ")) return write_memory(kind.substr(7), file);
   {
     mixstack::report::Writer out([file](std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), file); });
     mixstack::report::FlameOptions options;

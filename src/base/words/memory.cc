@@ -1,6 +1,9 @@
 #include "mixstack/memory.h"
 
 #include <numeric>
+#include <string_view>
+
+#include "mixstack/memory_moment.h"
 
 namespace mixstack {
 
@@ -11,10 +14,17 @@ const char* generation_name(HeapGeneration generation) {
 
 const char* to_string(MemoryKind kind) {
   constexpr std::array<const char*, static_cast<std::size_t>(MemoryKind::count)> kNames{
-      "gc_objects",    "gc_committed", "gc_bookkeeping", "gc_other",     "jit_code",        "loader_heap",
-      "runtime_stubs", "malloc_used",  "malloc_free",    "malloc_large", "malloc_unwalked", "stack",
-      "file_assembly", "file_program", "file_other",     "shared",       "kernel",          "unknown"};
+      "gc_objects",      "gc_committed",  "gc_bookkeeping", "gc_other",      "jit_code",
+      "loader_heap",     "runtime_stubs", "malloc_used",    "malloc_free",   "malloc_large",
+      "malloc_unwalked", "malloc_other",  "stack",          "file_assembly", "file_program",
+      "file_other",      "shared",        "kernel",         "unknown"};
   return kNames.at(static_cast<std::size_t>(kind));
+}
+
+std::optional<MemoryKind> memory_kind_called(std::string_view word) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(MemoryKind::count); i++)
+    if (to_string(static_cast<MemoryKind>(i)) == word) return static_cast<MemoryKind>(i);
+  return std::nullopt;
 }
 
 std::uint64_t TypeCount::all() const { return std::accumulate(count.begin(), count.end(), std::uint64_t{0}); }

@@ -13,6 +13,14 @@ void HeapCounter::add(const GcRegion& region, const RegionCount& count) {
     totals_[sum.type].count.at(generation) += sum.count;
     totals_[sum.type].bytes.at(generation) += sum.bytes;
   }
+  if (count.elements) elements_.push_back(count.elements);
+}
+
+void HeapCounter::watch_elements(bool data) {
+  types_ = std::make_unique<LoadedTypes>(memory_, names_);
+  const Address string = memory_.through(memory_.layouts().globals.string_method_table).value_or(0);
+  element_counter_ = std::make_unique<ElementCounter>(sizes_, types_.get(), string, data);
+  walk_.watch(element_counter_.get());
 }
 
 HeapTypes HeapCounter::take(const GcRegions& gc) {
@@ -41,7 +49,8 @@ HeapTypes HeapCounter::take(const GcRegions& gc) {
     const std::uint64_t left = a.all_bytes(), right = b.all_bytes();
     return left != right ? left > right : a.method_table < b.method_table;
   });
-  totals_.clear();
+  if (element_counter_) out.elements = elements_of(elements_);
+  clear();
   return out;
 }
 

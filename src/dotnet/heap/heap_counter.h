@@ -1,6 +1,7 @@
 // Counts objects of a heap by type, piece by piece; who asks decides which pieces, when, and from which bytes.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -24,6 +25,7 @@ class HeapCounter {
   [[nodiscard]] std::optional<std::uint64_t> collections(const MemoryReader& now) const {
     return collector(now).collections();
   }
+  [[nodiscard]] bool is_in_background(const MemoryReader& now) const { return collector(now).background() < 2; }
   [[nodiscard]] bool sweeps(const MemoryReader& now) const { return collector(now).background() == 1; }
 
   [[nodiscard]] RegionCount count(const GcRegion& region, std::span<const AllocationContext> contexts,
@@ -32,7 +34,12 @@ class HeapCounter {
   }
   void add(const GcRegion& region, const RegionCount& count);
   /// Forgets what was added.
-  void clear() { totals_.clear(); }
+  void clear() {
+    totals_.clear();
+    elements_.clear();
+  }
+  /// Strings, arrays and lists, too, from now on. `data`: also what strings hold.
+  void watch_elements(bool data);
   /// All that was added, with the names of types. Numbers of heaps are those of `gc`.
   [[nodiscard]] HeapTypes take(const GcRegions& gc);
 
@@ -45,6 +52,9 @@ class HeapCounter {
   ObjectSizes sizes_;
   HeapWalk walk_;
   std::vector<TypeCount> totals_;  ///< by number of type
+  std::unique_ptr<LoadedTypes> types_;
+  std::unique_ptr<ElementCounter> element_counter_;  ///< null: not asked for
+  std::vector<std::shared_ptr<const ElementSums>> elements_;
 };
 
 }  // namespace mixstack::dotnet::objects

@@ -54,6 +54,17 @@ void HeapWalk::skip_context() {
   while (next_context() < at_ && !contexts_.empty()) contexts_ = contexts_.subspan(1);
 }
 
+/// As much of the object as there is at hand, or can be had.
+void HeapWalk::take_elements(const HeapBytes& bytes, std::uint32_t length, std::uint64_t size) {
+  if (elements_->wants_all(type_, size) && seen_.size() - (at_ - window_) < size) {
+    seen_ = bytes(at_, range_.end - at_);
+    window_ = at_;
+  }
+  const auto rest = seen_.subspan(std::min(seen_.size(), static_cast<std::size_t>(at_ - window_)));
+  elements_->take(type_, length, size,
+                  rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(rest.size(), size))));
+}
+
 RegionCount::End HeapWalk::walk(const HeapBytes& bytes) {
   using End = RegionCount::End;
   while (at_ < range_.end) {
@@ -77,6 +88,7 @@ RegionCount::End HeapWalk::walk(const HeapBytes& bytes) {
     TypeSum& sum = sums_[type_];
     if (sum.count++ == 0) touched_.push_back(type_);
     sum.bytes += size;
+    if (elements_ != nullptr) take_elements(bytes, object->length, size);
     at_ += size;
   }
   return at_ == range_.end ? End::whole : End::beyond;
@@ -85,9 +97,11 @@ RegionCount::End HeapWalk::walk(const HeapBytes& bytes) {
 RegionCount HeapWalk::count(const GcRegion& region, std::span<const AllocationContext> contexts,
                             const HeapBytes& bytes) {
   begin(region, contexts);
+  if (elements_ != nullptr) elements_->begin(region.generation == HeapGeneration::large);
   RegionCount result;
   result.end = walk(bytes);
   result.at = at_;
+  if (elements_ != nullptr) result.elements = elements_->end();
   for (const std::uint32_t type : touched_) {
     result.sums.push_back({type, sums_[type].count, sums_[type].bytes});
     sums_[type] = {};

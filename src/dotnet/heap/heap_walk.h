@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "dotnet/heap/element_counter.h"
 #include "dotnet/heap/gc_regions.h"
 #include "dotnet/heap/object_sizes.h"
 
@@ -23,6 +24,7 @@ struct RegionCount {
   End end = End::whole;
   Address at = 0;  ///< where, if not whole
   std::vector<TypeSum> sums;
+  std::shared_ptr<const ElementSums> elements;  ///< null: not asked for
 };
 
 /// The bytes at an address: as many as there are at hand, at least 16, at most `most`; fewer: they cannot be read.
@@ -38,6 +40,8 @@ class HeapWalk {
   /// left out, as if it came a moment later.
   [[nodiscard]] RegionCount count(const GcRegion& region, std::span<const AllocationContext> contexts,
                                   const HeapBytes& bytes);
+  /// From now on elements are counted, too; null: no longer. Borrows it.
+  void watch(ElementCounter* elements) { elements_ = elements; }
 
  private:
   /// The words of an object's header.
@@ -50,9 +54,11 @@ class HeapWalk {
   [[nodiscard]] bool is_known(std::uint64_t word);
   [[nodiscard]] RegionCount::End walk(const HeapBytes& bytes);
   void skip_context();
+  void take_elements(const HeapBytes& bytes, std::uint32_t length, std::uint64_t size);
   [[nodiscard]] Address next_context() const { return contexts_.empty() ? ~Address{0} : contexts_.front().pointer; }
 
   ObjectSizes& sizes_;
+  ElementCounter* elements_ = nullptr;
   std::vector<TypeSum> sums_;           ///< of the region that is walked, by number of type
   std::vector<std::uint32_t> touched_;  ///< types among them
   // The region that is walked:

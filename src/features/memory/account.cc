@@ -54,12 +54,17 @@ struct Label {
 };
 
 /// A mapping by itself, where nothing surer is known of it.
-Label label_of(const Region& r, const TargetInfo& target, std::span<const ManagedMemory> managed) {
+Label label_of(const Region& r, const TargetInfo& target, std::span<const ManagedMemory> managed,
+               std::string_view allocator) {
   const std::string_view path = r.path, name = file_name(path);
+  const bool is_glibc = allocator.empty() || allocator == "glibc";
+  // Such memory that nobody else claims is the allocator's, or another library's that maps memory for itself.
+  const bool is_allocators = !is_glibc && !r.shared && r.writable && !r.executable;
+  const Label anonymous = is_allocators ? Label{MemoryKind::malloc_other, allocator} : Label{};
   if (path.starts_with("/memfd:doublemapper")) return {MemoryKind::runtime_stubs, ""};
-  if (path == "[heap]") return {MemoryKind::malloc_unwalked, "heap of brk"};
+  if (path == "[heap]") return is_glibc ? Label{MemoryKind::malloc_unwalked, "heap of brk"} : anonymous;
   if (path.starts_with("[stack")) return {MemoryKind::stack, ""};
-  if (path.starts_with("[anon")) return {};
+  if (path.starts_with("[anon")) return anonymous;
   if (path.starts_with("[")) return {MemoryKind::kernel, ""};
   if (is_shared_memory(r)) return {MemoryKind::shared, ""};
   if (!path.empty()) {
@@ -69,7 +74,7 @@ Label label_of(const Region& r, const TargetInfo& target, std::span<const Manage
   }
   for (const ManagedMemory& m : managed)
     if (m.collector.contains(r.range.begin)) return {MemoryKind::gc_other, ""};
-  return {};
+  return anonymous;
 }
 
 class Accountant {
@@ -90,7 +95,7 @@ class Accountant {
     claim_stacks(*proc);
     claim_bookkeeping();
     for (const Region& r : regions_) {
-      const Label label = label_of(r, target_.info(), out_.managed);
+      const Label label = label_of(r, target_.info(), out_.managed, out_.allocator);
       map_.claim(r.range, labels_.of(label.kind, label.detail));
     }
     map_.settle();

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "features/memory/account.h"
+#include "features/memory/moment_mark.h"
 #include "output/report/memory.h"
+#include "output/report/memory_html.h"
 #include "output/report/writer.h"
 #include "process/live/proc_files.h"
 
@@ -17,8 +19,9 @@ Result<MemoryAnswer> ask_memory(Session& session, const MemoryOptions& options) 
   const TargetInfo& target = session.target().info();
   MemoryAnswer answer{target.pid, target.comm, target.core_path};
   if (!answer.core_path.empty() && !options.types) return fail(ErrorCode::unsupported);
+  auto managed = session.managed_memory();
+  answer.mark = memory_use::mark_of(session, managed ? *managed : std::vector<ManagedMemory>{});
   if (answer.core_path.empty()) {
-    auto managed = session.managed_memory();
     auto account =
         memory_use::account_of(session.target(), managed ? std::move(*managed) : std::vector<ManagedMemory>{});
     if (!account) return fail(account.error());
@@ -37,7 +40,8 @@ Result<MemoryAnswer> ask_memory(Session& session, const MemoryOptions& options) 
 namespace {
 
 report::MemoryReport report_of(const MemoryAnswer& answer) {
-  return {answer.pid, answer.name, answer.core_path, answer.account ? &*answer.account : nullptr, answer.heaps};
+  return {answer.pid,   answer.name, answer.core_path, answer.account ? &*answer.account : nullptr,
+          answer.heaps, &answer.mark};
 }
 
 }  // namespace
@@ -51,6 +55,13 @@ void write_text(const MemoryAnswer& answer, const ReportSink& sink, const Report
 void write_json(const MemoryAnswer& answer, const ReportSink& sink) {
   report::Writer writer(sink);
   report::write_memory_json(writer, report_of(answer));
+  writer.flush();
+}
+
+void write_html(const MemoryAnswer& answer, const ReportSink& sink) {
+  report::Writer writer(sink);
+  const report::MemoryReport moment = report_of(answer);
+  report::write_memory_html(writer, {{&moment, 1}});
   writer.flush();
 }
 

@@ -8,9 +8,10 @@ HelpPage memory_page() {
       23,
       {prose(R"(Say where the memory of a process is: every resident byte under one label, in
 lines that add up; with --types the objects of the managed heap by type and
-generation. Read from outside; nothing is stopped for the account, and no
-collection is made for the types.)"),
-       usage({"mixstack memory PID [OPTIONS]", "mixstack memory CORE --types [OPTIONS]"}),
+generation; with --after what grows. Read from outside; nothing is stopped for
+the account, and no collection is made for the types.)"),
+       usage({"mixstack memory PID [OPTIONS]", "mixstack memory CORE --types [OPTIONS]",
+              "mixstack memory FILE.mxm [-o FILE]", "mixstack memory diff BEFORE.mxm AFTER.mxm [-o FILE]"}),
        options("", {{"-n, --name", "NAME", "the .NET process called so"},
                     {"-c, --core", "FILE", "a core or pack (the same as CORE)"},
                     {"-t, --types", "",
@@ -18,8 +19,14 @@ collection is made for the types.)"),
                      "runs; for the rest it is stopped, a few milliseconds"},
                     {"--most-pause", "TIME",
                      "not longer than that (50ms): else it is let go on, and nothing is said of types"},
-                    {"-j, --json", "", "all of it as JSON: docs/formats/memory.schema.json"},
-                    {"-o, --out", "FILE", "into a file, by the end of its name: .txt, .json"},
+                    {"--after", "TIME",
+                     "look twice, so long apart (60s): what grew, by label and, with --types, by type; what full "
+                     "collections have left first, where two of them were seen"},
+                    {"--data", "", "with --types: what strings hold, too (cut)"},
+                    {"-j, --json", "", "all of it as JSON: docs/formats/memory.schema.json, memory-growth.schema.json"},
+                    {"-o, --out", "FILE",
+                     "into a file, by the end of its name: .txt, .json, .html (a page), .mxm (this moment, for 'memory "
+                     "diff')"},
                     {"--sysroot", "DIR", "where a core's files are, as in 'mixstack dump'"},
                     {"--exe", "FILE", "the program it is of, the same"},
                     {"--only-sysroot", "", "not the files of this machine"}}),

@@ -8,51 +8,92 @@ namespace mixstack::cli {
 namespace {
 
 constexpr std::chrono::seconds kLongestPause{60};
+constexpr std::chrono::hours kLongestWait{24};
+
+/// By `--json` or the end of the file's name. Returns "" or the error for the user.
+std::string read_format(bool json, MemoryArguments& memory) {
+  const std::string& out = memory.out;
+  if (json || out.ends_with(".json")) {
+    memory.format = MemoryFormat::json;
+  } else if (out.ends_with(".mxm")) {
+    memory.format = MemoryFormat::moment;
+  } else if (out.ends_with(".html")) {
+    memory.format = MemoryFormat::html;
+  } else if (!out.empty() && out != "-" && !out.ends_with(".txt")) {
+    return "the end of " + report::escape_for_terminal(out) + " tells no format: .txt, .json, .html, .mxm";
+  }
+  return {};
+}
+
+/// Options that do not go with a core, or with each other.
+std::string check(const MemoryArguments& memory, bool has_pause, bool only_sysroot) {
+  const bool is_core = !memory.core.path.empty();
+  if (!is_core && (!memory.core.sysroots.empty() || !memory.core.executable.empty() || only_sysroot))
+    return "--sysroot, --exe and --only-sysroot are for cores";
+  if (has_pause && (is_core || !memory.types)) return "--most-pause is for --types of a process";
+  if (memory.most_pause > kLongestPause) return "--most-pause: at most a minute";
+  if (memory.after.count() != 0 && is_core) return "--after is for a process: a core is one moment";
+  if (memory.after > kLongestWait) return "--after: at most a day";
+  if (memory.after.count() != 0 && memory.format == MemoryFormat::moment)
+    return "a file .mxm is one moment: without --after";
+  if (memory.data && !memory.types) return "--data is for --types";
+  return {};
+}
+
+/// `mixstack memory diff BEFORE AFTER`.
+std::string check_files(const MemoryArguments& memory) {
+  if (memory.after_file.empty()) return "which two moments? mixstack memory diff BEFORE.mxm AFTER.mxm";
+  if (memory.types || memory.data || memory.after.count() != 0 || !memory.name.empty() || !memory.core.path.empty())
+    return "memory diff reads two files, and asks no process";
+  if (memory.format == MemoryFormat::moment) return "a difference is no moment: text, .json or .html";
+  return {};
+}
 
 }  // namespace
 
 Invocation parse_memory(std::vector<std::string> arguments) {
   MemoryArguments memory;
-  std::string what, pause;
-  bool only_sysroot = false;
+  std::string what, pause, after;
+  bool only_sysroot = false, json = false;
   Invocation result = parse_small(
       std::move(arguments), {Invocation::Action::memory, {}, {}}, "mixstack memory",
       [&](OptionSet& options) {
         options.positional("PID", what);
+        options.positional("BEFORE", memory.before_file);
+        options.positional("AFTER", memory.after_file);
         options.value("--name", memory.name);
         options.value("--core", memory.core.path);
         options.value("--sysroot", memory.core.sysroots)->allow_extra_args(false);
         options.value("--exe", memory.core.executable);
         options.flag("--only-sysroot", only_sysroot);
         options.flag("--types", memory.types);
+        options.flag("--data", memory.data);
+        options.value("--after", after);
         options.value("--most-pause", pause);
-        options.flag("--json", memory.json);
+        options.flag("--json", json);
         options.value("--out", memory.out);
       },
       memory_page());
   if (result.action != Invocation::Action::memory) return result;
+  for (const std::string& text :
+       {read_format(json, memory), pause.empty() ? "" : read_seconds("--most-pause", pause, memory.most_pause),
+        after.empty() ? "" : read_seconds("--after", after, memory.after)})
+    if (!text.empty()) return wrong(text);
+  if (what == "diff") {
+    if (const std::string text = check_files(memory); !text.empty()) return wrong(text);
+    result.memory = std::move(memory);
+    return result;
+  }
+  if (!memory.before_file.empty()) return wrong("memory: one process or core; 'memory diff' compares two moments");
   const int given = static_cast<int>(!what.empty()) + static_cast<int>(!memory.core.path.empty()) +
                     static_cast<int>(!memory.name.empty());
-  if (given != 1) return wrong("memory: say of what, and one thing: a pid, a name, or a core's path");
+  if (given != 1) return wrong("memory: say of what, and one thing: a pid, a name, or the path of a core or a moment");
   if (const auto pid = whole_number(what, INT32_MAX); pid && *pid != 0) {
     memory.pid = static_cast<std::uint32_t>(*pid);
   } else if (!what.empty()) {
     memory.core.path = what;
   }
-  const bool is_core = !memory.core.path.empty();
-  if (!is_core && (!memory.core.sysroots.empty() || !memory.core.executable.empty() || only_sysroot))
-    return wrong("--sysroot, --exe and --only-sysroot are for cores");
-  if (is_core && !memory.types) return wrong("a core does not say what was resident: it has --types alone");
-  if (!pause.empty()) {
-    if (is_core || !memory.types) return wrong("--most-pause is for --types of a process");
-    if (std::string text = read_seconds("--most-pause", pause, memory.most_pause); !text.empty()) return wrong(text);
-    if (memory.most_pause > kLongestPause) return wrong("--most-pause: at most a minute");
-  }
-  if (memory.out.ends_with(".json")) {
-    memory.json = true;
-  } else if (!memory.out.empty() && memory.out != "-" && !memory.out.ends_with(".txt") && !memory.json) {
-    return wrong("the end of " + report::escape_for_terminal(memory.out) + " tells no format: .txt, .json");
-  }
+  if (const std::string text = check(memory, !pause.empty(), only_sysroot); !text.empty()) return wrong(text);
   memory.core.use_own_files = !only_sysroot;
   result.memory = std::move(memory);
   return result;

@@ -10,13 +10,18 @@
 
 namespace mixstack::cli {
 
+enum class MemoryFormat : std::uint8_t { text, json, moment, html };
+
 struct MemoryArguments {
   std::uint32_t pid = 0;  ///< 0: a core, or a process by name
   std::string name;
   CoreOptions core;  ///< path empty: a process
   bool types = false;
   std::chrono::milliseconds most_pause{50};
-  bool json = false;
+  std::chrono::milliseconds after{0};   ///< 0: one moment
+  bool data = false;                    ///< contents of strings
+  std::string before_file, after_file;  ///< `memory diff`; else empty
+  MemoryFormat format = MemoryFormat::text;
   std::string out;  ///< a file; empty: standard output
 };
 

@@ -1,17 +1,15 @@
 #include "frontends/cli/recording_input.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
-#include "base/system/regular_file.h"
 #include "frontends/cli/fd_output.h"
+#include "frontends/cli/input_file.h"
 #include "frontends/cli/version.h"
 #include "output/formats/folded_reader.h"
 #include "output/formats/format.h"
@@ -20,29 +18,6 @@
 
 namespace mixstack::cli {
 namespace {
-
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
-
-Result<std::vector<char>> read_all(int fd) {
-  constexpr std::size_t kPiece = 1 << 20;
-  std::vector<char> bytes;
-  for (;;) {
-    const std::size_t size = bytes.size();
-    if (size >= kMostBytes) return fail(ErrorCode::limit_exceeded, kMostBytes);
-    bytes.resize(size + kPiece);
-    const ssize_t got = ::read(fd, bytes.data() + size, kPiece);
-    bytes.resize(size + static_cast<std::size_t>(got > 0 ? got : 0));
-    if (got == 0) return bytes;
-    if (got < 0 && errno != EINTR) return fail(ErrorCode::io_error, 0, errno);
-  }
-}
-
-Result<std::vector<char>> read_file(const std::string& path) {
-  if (path == "-") return read_all(STDIN_FILENO);
-  const auto fd = base::open_regular(path);
-  if (!fd) return fail(fd.error());
-  return read_all(fd->get());
-}
 
 std::string_view name_of(std::string_view path) {
   return path == "-" ? std::string_view{} : path.substr(path.find_last_of('/') + 1);
@@ -92,7 +67,7 @@ std::string words(const Error& error, const std::string& path) {
 
 tl::expected<Recording, ExitCode> read_recording_file(const std::string& path, const Environment& environment) {
   Error error;
-  auto bytes = read_file(path);
+  auto bytes = read_input_file(path);
   if (bytes) {
     auto recording = parse(*bytes, path);
     if (recording) return std::move(*recording);

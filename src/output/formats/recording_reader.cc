@@ -8,8 +8,6 @@
 // Bounds: kMostBlock per block and kMostPlain in all, before anything is decompressed; a count is at most the block's
 // bytes; kMostString, kMostStrings, kMostProcesses, kMostNotes, kMostListed per list; the rest by Recording.
 #include <fmt/format.h>
-#include <zlib.h>
-#include <zstd.h>
 
 #include <cstring>
 #include <string>
@@ -32,50 +30,6 @@ constexpr std::size_t kMostProcesses = 1u << 14;  // Recording::process() search
 constexpr std::size_t kMostListed = 2 * Recording::kMostNodes;
 constexpr std::size_t kMostNotes = 1u << 12;
 constexpr std::uint64_t kMostStrings = std::uint64_t{512} << 20;
-
-/// A whole block; `plain` is valid until the next call of `next`.
-struct ReadBlock {
-  std::uint16_t type = 0;
-  std::size_t offset = 0;
-  Bytes plain;
-};
-
-/// Reads block after block while they are whole.
-class BlockReader {
- public:
-  explicit BlockReader(Bytes bytes) : cursor_(bytes) {}
-  /// Nothing: the file ends here, the next block is cut or damaged, or kMostPlain is exceeded.
-  std::optional<ReadBlock> next();
-  [[nodiscard]] bool is_at_limit() const { return total_ > kMostPlain; }
-  void skip(std::size_t bytes) { cursor_.skip(bytes); }
-
- private:
-  ByteCursor cursor_;
-  std::uint64_t total_ = 0;
-  std::vector<std::byte> room_;
-};
-
-std::optional<ReadBlock> BlockReader::next() {
-  const std::size_t offset = cursor_.position();
-  const Bytes head = cursor_.rest();
-  const auto header = cursor_.read<BlockHeader>();
-  if (!cursor_.ok() || header.stored_size > cursor_.remaining() || header.plain_size > kMostBlock) return std::nullopt;
-  const Bytes stored = cursor_.bytes(header.stored_size);
-  const auto crc = [](uLong before, Bytes bytes) {
-    if (bytes.empty()) return before;  // crc32 returns its initial value for a null pointer
-    return ::crc32(before, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size()));
-  };
-  if (crc(crc(0, head.first(kHeaderWithoutCrc)), stored) != header.crc) return std::nullopt;
-  total_ += header.plain_size + sizeof header;
-  if (is_at_limit()) return std::nullopt;
-  if (header.coding == static_cast<std::uint16_t>(BlockCoding::plain))
-    return stored.size() == header.plain_size ? std::optional(ReadBlock{header.type, offset, stored}) : std::nullopt;
-  if (header.coding != static_cast<std::uint16_t>(BlockCoding::zstd)) return std::nullopt;
-  room_.resize(header.plain_size);
-  const std::size_t size = ::ZSTD_decompress(room_.data(), room_.size(), stored.data(), stored.size());
-  if (::ZSTD_isError(size) != 0 || size != room_.size()) return std::nullopt;
-  return ReadBlock{header.type, offset, room_};
-}
 
 class FileReader {
  public:
@@ -316,7 +270,6 @@ bool FileReader::take(const ReadBlock& block) {
 }
 
 Result<Recording> FileReader::read() {
-  blocks_.skip(sizeof kRecordingMagic + sizeof kRecordingVersion);
   while (const auto block = blocks_.next()) {
     is_whole_ = block->type == static_cast<std::uint16_t>(BlockType::end);
     if (is_whole_) break;

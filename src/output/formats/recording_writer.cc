@@ -1,9 +1,4 @@
-#include <zlib.h>
-#include <zstd.h>
-
 #include <algorithm>
-#include <cstring>
-#include <string>
 #include <string_view>
 
 #include "output/formats/recording_blocks.h"
@@ -12,98 +7,31 @@
 namespace mixstack::formats {
 namespace {
 
-std::uint32_t crc_of(std::uint32_t crc, std::string_view bytes) {
-  if (bytes.empty()) return crc;  // crc32 returns its initial value for a null pointer
-  return static_cast<std::uint32_t>(
-      ::crc32(crc, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
-}
+using Block = BlockFields;
 
-/// Encodes the numbers and strings of one block.
-class Block {
- public:
-  Block& number(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) bytes_.push_back(static_cast<char>(value | 0x80));
-    bytes_.push_back(static_cast<char>(value));
-    return *this;
-  }
-  template <class Enum>
-  Block& word(Enum value) {
-    return number(static_cast<std::uint64_t>(value));
-  }
-  Block& text(std::string_view text) {
-    text = text.substr(0, kMostString);
-    number(text.size());
-    bytes_.append(text);
-    return *this;
-  }
-  /// An index plus one; 0: none.
-  Block& index(std::uint32_t value) { return number(value == kNoIndex ? 0 : std::uint64_t{value} + 1); }
-  [[nodiscard]] std::string_view bytes() const { return bytes_; }
-  void clear() { bytes_.clear(); }
-
- private:
-  std::string bytes_;
-};
+/// An index plus one; 0: none.
+std::uint64_t index_plus_one(std::uint32_t value) { return value == kNoIndex ? 0 : std::uint64_t{value} + 1; }
 
 class FileWriter {
  public:
-  FileWriter(report::Writer& out, const Recording& recording) : out_(out), recording_(recording) {}
+  FileWriter(report::Writer& out, const Recording& recording) : blocks_(out), recording_(recording) {}
   void write();
 
  private:
-  void put(BlockType type, std::string_view plain);
+  void put(BlockType type, std::string_view plain) { blocks_.put(static_cast<std::uint16_t>(type), plain); }
   template <class Range, class Write>
-  void list(BlockType type, const Range& range, Write write);
+  void list(BlockType type, const Range& range, Write write) {
+    blocks_.list(static_cast<std::uint16_t>(type), range, write);
+  }
   void facts();
   void names();
   void places();
   void contexts();
   void samples();
 
-  report::Writer& out_;
+  BlockWriter blocks_;
   const Recording& recording_;
-  std::string packed_;
 };
-
-void FileWriter::put(BlockType type, std::string_view plain) {
-  constexpr int kLevel = 3;
-  packed_.resize(::ZSTD_compressBound(plain.size()));
-  const std::size_t size = ::ZSTD_compress(packed_.data(), packed_.size(), plain.data(), plain.size(), kLevel);
-  const bool is_packed = ::ZSTD_isError(size) == 0 && size < plain.size();
-  const std::string_view stored = is_packed ? std::string_view(packed_).substr(0, size) : plain;
-  BlockHeader header;
-  header.type = static_cast<std::uint16_t>(type);
-  header.coding = static_cast<std::uint16_t>(is_packed ? BlockCoding::zstd : BlockCoding::plain);
-  header.stored_size = static_cast<std::uint32_t>(stored.size());
-  header.plain_size = static_cast<std::uint32_t>(plain.size());
-  char bytes[sizeof header];
-  std::memcpy(bytes, &header, sizeof header);
-  header.crc = crc_of(crc_of(0, {bytes, kHeaderWithoutCrc}), stored);
-  std::memcpy(bytes, &header, sizeof header);
-  out_ << std::string_view(bytes, sizeof bytes) << stored;
-}
-
-/// Writes a list in blocks of about a quarter of a megabyte, each preceded by its number of elements.
-template <class Range, class Write>
-void FileWriter::list(BlockType type, const Range& range, Write write) {
-  constexpr std::size_t kPiece = 256 << 10;
-  Block elements;
-  std::size_t count = 0;
-  const auto flush = [&] {
-    if (count == 0) return;
-    Block whole;
-    whole.number(count);
-    put(type, std::string(whole.bytes()).append(elements.bytes()));
-    elements.clear();
-    count = 0;
-  };
-  for (const auto& element : range) {
-    write(elements, element);
-    count++;
-    if (elements.bytes().size() >= kPiece) flush();
-  }
-  flush();
-}
 
 void FileWriter::facts() {
   const RecordingFacts& f = recording_.facts;
@@ -133,14 +61,14 @@ void FileWriter::names() {
        [](Block& to, const RecordedModule& m) { to.text(m.name).text(m.path).text(m.build_id); });
   list(BlockType::files, recording_.files(), [](Block& to, const std::string& file) { to.text(file); });
   list(BlockType::functions, recording_.functions(), [](Block& to, const RecordedFunction& f) {
-    to.text(f.name).text(f.raw_name).index(f.module).word(f.kind).number(f.is_user ? 1 : 0);
+    to.text(f.name).text(f.raw_name).number(index_plus_one(f.module)).word(f.kind).number(f.is_user ? 1 : 0);
   });
 }
 
 void FileWriter::places() {
   RecordedFrame last;
   list(BlockType::frames, recording_.frames(), [&last](Block& to, const RecordedFrame& f) {
-    to.number(f.function).number(f.line).index(f.file).word(f.inlining).word(f.trust);
+    to.number(f.function).number(f.line).number(index_plus_one(f.file)).word(f.inlining).word(f.trust);
     to.number(zigzag(f.address, last.address));
     last = f;
   });
@@ -181,10 +109,7 @@ void FileWriter::samples() {
 }
 
 void FileWriter::write() {
-  out_ << std::string_view(reinterpret_cast<const char*>(kRecordingMagic), sizeof kRecordingMagic);
-  char version[sizeof kRecordingVersion];
-  std::memcpy(version, &kRecordingVersion, sizeof version);
-  out_ << std::string_view(version, sizeof version);
+  blocks_.begin(kRecordingMagic, kRecordingVersion);
   facts();
   names();
   places();

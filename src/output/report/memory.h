@@ -5,6 +5,7 @@
 #include <string>
 
 #include "mixstack/memory.h"
+#include "mixstack/memory_moment.h"
 #include "mixstack/report.h"
 #include "output/report/writer.h"
 
@@ -17,12 +18,19 @@ struct MemoryReport {
   const std::string& core_path;
   const MemoryAccount* account = nullptr;  ///< null: a core
   std::span<const HeapTypes> heaps;
+  const MomentMark* mark = nullptr;  ///< null: not told
 };
 
 /// The label of a line, for people: "objects of generation 2".
 [[nodiscard]] std::string label_words(const MemoryLine& line);
-/// The cause of its growth, and what makes it smaller.
+/// The cause of its growth, and what makes it smaller, in few words.
 [[nodiscard]] std::string_view growth_words(MemoryKind kind);
+/// The same apart, in full; empty: nothing is to be said.
+[[nodiscard]] std::string_view grows_by(MemoryKind kind);
+[[nodiscard]] std::string_view shrinks_by(MemoryKind kind);
+
+/// When, where and of what, as JSON.
+void write_mark_json(Writer& out, const MomentMark& mark);
 
 void write_memory_text(Writer& out, const MemoryReport& report, const ReportOptions& options);
 void write_memory_json(Writer& out, const MemoryReport& report);

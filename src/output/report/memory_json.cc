@@ -1,3 +1,4 @@
+#include "output/report/heap_elements.h"
 #include "output/report/json_fields.h"
 #include "output/report/memory.h"
 #include "output/report/words.h"
@@ -21,6 +22,7 @@ void write_generations(Writer& out, const ByGeneration& values) {
 
 void write_managed(Writer& out, const ManagedMemory& managed) {
   JsonObject json(out);
+  json.text_or_null("version", managed.version);
   json.boolean("is_known", managed.is_known);
   json.boolean("is_server", managed.is_server);
   json.number("heaps", std::uint64_t{managed.heaps});
@@ -55,8 +57,11 @@ void write_account(Writer& out, const MemoryAccount& account) {
     JsonObject line(out);
     line.word("kind", to_string(l.kind));
     line.text_or_null("detail", l.detail);
+    line.text("label", label_words(l));
     line.number("resident", l.resident);
     line.number("size", l.size);
+    line.text_or_null("grows_by", grows_by(l.kind));
+    line.text_or_null("shrinks_by", shrinks_by(l.kind));
     line.close();
   });
   json.text_or_null("allocator", account.allocator);
@@ -95,6 +100,11 @@ void write_heap(Writer& out, const HeapTypes& heap) {
   json.number("pause_us", std::int64_t{heap.pause.count() / kMicrosecond});
   json.number("stops", std::uint64_t{heap.stops});
   json.number("copied_in_stop", heap.copied_in_stop);
+  if (heap.elements) {
+    write_elements_json(json.key("elements"), *heap.elements);
+  } else {
+    json.null("elements");
+  }
   json_array(json.key("types"), heap.types, "\n", [&](const TypeCount& t) {
     JsonObject type(out);
     type.hex("method_table", t.method_table);
@@ -118,6 +128,11 @@ void write_memory_json(Writer& out, const MemoryReport& report) {
   json.number("pid", std::uint64_t{report.pid});
   json.text_or_null("name", report.name);
   json.text_or_null("core", report.core_path);
+  if (report.mark != nullptr) {
+    write_mark_json(json.key("mark"), *report.mark);
+  } else {
+    json.null("mark");
+  }
   if (report.account != nullptr) {
     write_account(json.key("account"), *report.account);
   } else {

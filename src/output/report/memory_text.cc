@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "output/report/escape.h"
+#include "output/report/heap_elements.h"
 #include "output/report/memory.h"
 #include "output/report/words.h"
 
@@ -153,6 +154,7 @@ void write_types(Writer& out, const HeapTypes& heap) {
   if (heap.types.size() > kMostTypes)
     out << fmt::format("{:>13} {:>12}  {} more types (--json has them all)\n",
                        megabytes(heap.bytes + heap.free_bytes - shown), "", heap.types.size() - kMostTypes);
+  if (heap.elements) write_elements_text(out, *heap.elements);
 }
 
 }  // namespace
@@ -189,6 +191,8 @@ std::string label_words(const MemoryLine& line) {
       return "malloc, large blocks";
     case MemoryKind::malloc_unwalked:
       return with_detail("malloc, not walked");
+    case MemoryKind::malloc_other:
+      return fmt::format("{}, or mapped by other native code", detail);
     case MemoryKind::stack:
       return "stacks of threads";
     case MemoryKind::file_assembly:
@@ -226,6 +230,8 @@ std::string_view growth_words(MemoryKind kind) {
       return "kept by glibc; MALLOC_ARENA_MAX, malloc_trim";
     case MemoryKind::malloc_large:
       return "grows by large native blocks";
+    case MemoryKind::malloc_other:
+      return "grows by native libraries and the runtime; not walked";
     case MemoryKind::stack:
       return "grows by threads and deep calls";
     case MemoryKind::shared:

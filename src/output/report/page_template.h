@@ -21,6 +21,8 @@ struct PageTemplate {
 [[nodiscard]] PageTemplate page_template();
 /// The answer of `mixstack why`.
 [[nodiscard]] PageTemplate why_template();
+/// The answer of `mixstack memory`.
+[[nodiscard]] PageTemplate memory_template();
 
 struct PageFilling {
   std::string_view title;

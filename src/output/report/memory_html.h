@@ -1,0 +1,23 @@
+// The answer of `mixstack memory` as one page: the account as bars, types as a table, two moments as a difference.
+#pragma once
+
+#include <span>
+
+#include "output/report/memory.h"
+#include "output/report/memory_growth.h"
+
+namespace mixstack::report {
+
+/// One moment, or two and what grew.
+struct MemoryPage {
+  std::span<const MemoryReport> moments;
+  const MemoryGrowth* growth = nullptr;
+  /// A tree of what holds how much, as JSON `{"name","bytes","count","children":[...]}`; empty: not asked for.
+  std::string_view tree{};
+};
+
+void write_memory_html(Writer& out, const MemoryPage& page);
+/// The page's data.
+[[nodiscard]] std::string memory_page_data(const MemoryPage& page);
+
+}  // namespace mixstack::report
