@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "mixstack/allocations.h"
 #include "mixstack/counters.h"
 #include "mixstack/dump.h"
 #include "mixstack/memory.h"
@@ -115,6 +117,11 @@ class Session {
   [[nodiscard]] virtual Result<std::vector<ManagedMemory>> managed_memory() { return fail(ErrorCode::unsupported); }
   /// Counts the objects of the heaps by type, one for each of `ProcessDump::runtimes`. A process is stopped for it.
   [[nodiscard]] virtual Result<std::vector<HeapTypes>> heap_types(const HeapTypesOptions& /*options*/) {
+    return fail(ErrorCode::unsupported);
+  }
+  /// The types of objects that were just being made, in the order of `objects`; empty: the heap does not prove it.
+  /// Nothing is stopped. True as long as no collection has begun since (`RuntimeCounters::last`).
+  [[nodiscard]] virtual Result<std::vector<std::string>> new_object_types(std::span<const NewObject> /*objects*/) {
     return fail(ErrorCode::unsupported);
   }
   /// Reads the list of modules and runtimes again, after the target has loaded or unloaded some. Walkers made before

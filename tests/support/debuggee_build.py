@@ -113,6 +113,13 @@ def memory():
     return output / "Memory"
 
 
+def makers():
+    """A program whose threads make objects of known types at known places."""
+    output = DEBUGGEES / "Makers"
+    dotnet(REPOSITORY / "tests" / "debuggees" / "Makers", output, *ON_RUNTIME)
+    return output / "Makers"
+
+
 def runtime_async():
     """A program of async methods without state machines (of .NET 10 a preview, which needs DOTNET_RuntimeAsync=1)."""
     output = DEBUGGEES / "RuntimeAsync"

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/system/file_limit.h"
+#include "features/record/allocation_refusal.h"
+#include "features/record/allocation_source.h"
 #include "features/record/iterator_source.h"
 #include "features/record/perf_source.h"
 #include "features/record/stop_source.h"
@@ -87,10 +89,29 @@ std::unique_ptr<SampleSource> open_waiting(SharedSession& session, const Recorde
       session, StopOptions{.hertz = hertz, .most_held = options.most_held, .waiting_only = has_running});
 }
 
+/// Allocations have one source.
+tl::expected<OpenedRecorder, NotOpened> open_allocations(std::shared_ptr<SharedSession> session,
+                                                         SharedRecording& shared, const RecorderOptions& options) {
+  auto source = AllocationSource::open(session);
+  if (!source) {
+    NotOpened fault{.error = source.error()};
+    fault.notes.push_back("allocations cannot be seen: " + why_no_allocations(source.error()));
+    return tl::unexpected(std::move(fault));
+  }
+  Sources sources;
+  sources.push_back(std::move(*source));
+  StackRecorder::Options stacks = options.stacks;
+  stacks.allocations = true;
+  OpenedRecorder opened;
+  opened.recorder = std::make_unique<ProcessRecorder>(std::move(session), std::move(sources), shared, stacks);
+  return opened;
+}
+
 }  // namespace
 
 tl::expected<OpenedRecorder, NotOpened> open_recorder(std::shared_ptr<SharedSession> session, SharedRecording& shared,
                                                       const RecorderOptions& options) {
+  if (options.want == Want::allocations) return open_allocations(std::move(session), shared, options);
   OpenedRecorder opened;
   Sources sources;
   const bool is_cpu = options.want != Want::wall;

@@ -1,14 +1,11 @@
 #include "features/record/perf_source.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 
-#include "base/system/small_file.h"
+#include "features/record/target_state.h"
 
 namespace mixstack::record {
 namespace {
@@ -18,29 +15,6 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 /// A program that does something every 10 ms of its CPU time would always be sampled at the same point of its cycle at
 /// 100 Hz. So we ask for somewhat more samples, which makes the points move on, and drop as many again by chance.
 std::uint32_t asked_hertz(std::uint32_t hertz) { return hertz + std::max(1u, (hertz * 4 + 50) / 100); }
-
-/// The kernel's short name of a thread; empty when it has gone.
-std::string name_of(std::uint32_t pid, ThreadId tid) {
-  std::string name = base::text_at("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/comm", 1);
-  if (name.ends_with('\n')) name.pop_back();  // only the last newline is the kernel's
-  return name;
-}
-
-/// Nothing of it runs any more: it is gone, or a zombie that waits for its parent. (The first thread of a process may
-/// end before the others.)
-bool has_ended(const base::ScopedFd& folder) {
-  struct stat tasks {};
-  if (::fstatat(folder.get(), "task", &tasks, 0) != 0) return true;
-  if (tasks.st_nlink > 3) return false;
-  const base::ScopedFd file(::openat(folder.get(), "stat", O_RDONLY | O_CLOEXEC));
-  if (!file) return errno == ENOENT || errno == ESRCH;  // not when we lack file descriptors, for example
-  std::array<char, 512> room{};
-  const ssize_t got = ::read(file.get(), room.data(), room.size());
-  if (got < 0) return errno == ESRCH;
-  const std::string line(room.data(), static_cast<std::size_t>(got));
-  const std::size_t name_end = line.rfind(") ");
-  return name_end == std::string::npos || line.substr(name_end + 2, 1).find_first_of("ZX") != std::string::npos;
-}
 
 }  // namespace
 
@@ -75,7 +49,7 @@ void PerfSource::sample(const perf::PerfSample& sample) {
     return;
   }
   auto known = names_.find(sample.tid);
-  if (known == names_.end()) known = names_.emplace(sample.tid, name_of(pid_, sample.tid)).first;
+  if (known == names_.end()) known = names_.emplace(sample.tid, name_of_thread(pid_, sample.tid)).first;
   const auto stack = sample.stack.first(ends_.fit(sample.tid, sample.stack_base, sample.stack.size()));
   ThreadCapture thread;
   thread.tid = thread.ns_tid = sample.tid;

@@ -13,7 +13,9 @@ using record::Recordings;
 
 record::RecordingsOptions recordings_options(const RecordOptions& wanted) {
   record::RecordingsOptions options;
-  options.recorder.want = wanted.mode == RecordMode::cpu ? record::Want::cpu : record::Want::wall;
+  options.recorder.want = wanted.mode == RecordMode::cpu           ? record::Want::cpu
+                          : wanted.mode == RecordMode::allocations ? record::Want::allocations
+                                                                   : record::Want::wall;
   options.recorder.hertz = wanted.hertz;
   options.recorder.most_held = wanted.most_held;
   options.recorder.may_stop = wanted.may_stop;

@@ -9,11 +9,20 @@ namespace {
 
 constexpr std::chrono::seconds kLongestPause{60};
 
+std::string read_makers(const std::string& time, bool is_core, MemoryArguments& memory) {
+  constexpr std::chrono::milliseconds kLeast{100}, kMost = std::chrono::hours(1);
+  if (!memory.makers) return time.empty() ? "" : "--duration is for --makers";
+  if (is_core) return "--makers is for a process: a core makes no objects";
+  if (memory.types) return "--types and --makers: one of them";
+  if (std::string text = read_seconds("--duration", time, memory.makers_time); !text.empty()) return text;
+  return memory.makers_time < kLeast || memory.makers_time > kMost ? "--duration: from 100ms to an hour" : "";
+}
+
 }  // namespace
 
 Invocation parse_memory(std::vector<std::string> arguments) {
   MemoryArguments memory;
-  std::string what, pause;
+  std::string what, pause, time;
   bool only_sysroot = false;
   Invocation result = parse_small(
       std::move(arguments), {Invocation::Action::memory, {}, {}}, "mixstack memory",
@@ -26,6 +35,8 @@ Invocation parse_memory(std::vector<std::string> arguments) {
         options.flag("--only-sysroot", only_sysroot);
         options.flag("--types", memory.types);
         options.value("--most-pause", pause);
+        options.flag("--makers", memory.makers);
+        options.value("--duration", time);
         options.flag("--json", memory.json);
         options.value("--out", memory.out);
       },
@@ -42,12 +53,13 @@ Invocation parse_memory(std::vector<std::string> arguments) {
   const bool is_core = !memory.core.path.empty();
   if (!is_core && (!memory.core.sysroots.empty() || !memory.core.executable.empty() || only_sysroot))
     return wrong("--sysroot, --exe and --only-sysroot are for cores");
-  if (is_core && !memory.types) return wrong("a core does not say what was resident: it has --types alone");
+  if (is_core && !memory.types && !memory.makers) return wrong("a core does not say what was resident: it has --types alone");
   if (!pause.empty()) {
     if (is_core || !memory.types) return wrong("--most-pause is for --types of a process");
     if (std::string text = read_seconds("--most-pause", pause, memory.most_pause); !text.empty()) return wrong(text);
     if (memory.most_pause > kLongestPause) return wrong("--most-pause: at most a minute");
   }
+  if (std::string text = read_makers(time, is_core, memory); !text.empty()) return wrong(text);
   if (memory.out.ends_with(".json")) {
     memory.json = true;
   } else if (!memory.out.empty() && memory.out != "-" && !memory.out.ends_with(".txt") && !memory.json) {

@@ -15,6 +15,8 @@ struct MemoryArguments {
   std::string name;
   CoreOptions core;  ///< path empty: a process
   bool types = false;
+  bool makers = false;
+  std::chrono::milliseconds makers_time{2000};
   std::chrono::milliseconds most_pause{50};
   bool json = false;
   std::string out;  ///< a file; empty: standard output

@@ -1,6 +1,7 @@
 #include "frontends/cli/memory_command.h"
 
 #include "frontends/cli/dump_command.h"
+#include "frontends/cli/makers_command.h"
 #include "frontends/cli/profile_file.h"
 #include "frontends/cli/ps_command.h"
 #include "frontends/cli/symbol_options.h"
@@ -31,6 +32,7 @@ ExitCode run_memory(const MemoryArguments& arguments, const Environment& environ
   }
   auto opened = open_target(of, symbol_options(of), environment);
   if (!opened) return opened.error();
+  if (arguments.makers) return run_makers(arguments, *opened, environment);
   const auto answer = ask_memory(*opened->session, {arguments.types, {arguments.most_pause}});
   if (!answer) return opened->complain(answer.error());
   if (const ExitCode code = write_out(arguments, environment, *answer); code != ExitCode::ok) return code;

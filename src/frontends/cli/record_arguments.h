@@ -13,6 +13,7 @@ enum class RecordMode : std::uint8_t {
   automatic,  ///< wall time
   cpu,        ///< running threads, by perf events
   wall,       ///< all threads
+  alloc,      ///< threads that make objects, by bytes
 };
 
 struct RecordArguments {

@@ -1,0 +1,16 @@
+// Who makes the memory: bytes of objects by thread, type and place in the program, as plain data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mixstack {
+
+/// A thread at the moment when its runtime gave it room for an object.
+struct NewObject {
+  std::vector<std::uint64_t> words{};  ///< its registers
+  bool is_large = false;               ///< an object of the large object heap
+};
+
+}  // namespace mixstack
