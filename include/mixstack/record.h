@@ -17,6 +17,9 @@ enum class RecordMode : std::uint8_t {
   /// What makes objects, weighted by their bytes (`SampleClock::bytes`); the innermost frame of each stack is the type
   /// of the object. Of managed heaps alone.
   allocations,
+  /// What uses memory that was not there, native or managed, weighted by bytes: a page fault stands for a page, also
+  /// where the kernel gave a huge one. By perf events alone.
+  first_uses,
 };
 
 /// The steps of a recording, in their order; `sample` comes some ten times a second.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -113,6 +114,9 @@ class Session {
   /// of one runtime may be of moments some microseconds apart. The first call finds the places, later ones take
   /// microseconds. Errors: `unsupported`, those of reading mappings.
   [[nodiscard]] virtual Result<std::vector<RuntimeCounters>> counters() { return fail(ErrorCode::unsupported); }
+  /// The number of the collection that began last (0: none did), one for each of `ProcessDump::runtimes`; nothing: not
+  /// known. After `counters` it takes a microsecond.
+  [[nodiscard]] virtual std::vector<std::optional<std::uint64_t>> collections() { return {}; }
   /// The memory that the runtimes know the use of, one for each of `ProcessDump::runtimes`. Nothing is stopped.
   [[nodiscard]] virtual Result<std::vector<ManagedMemory>> managed_memory() { return fail(ErrorCode::unsupported); }
   /// Counts the objects of the heaps by type, one for each of `ProcessDump::runtimes`. A process is stopped for it.
@@ -120,7 +124,7 @@ class Session {
     return fail(ErrorCode::unsupported);
   }
   /// The types of objects that were just being made, in the order of `objects`; empty: the heap does not prove it.
-  /// Nothing is stopped. True as long as no collection has begun since (`RuntimeCounters::last`).
+  /// Nothing is stopped. True if no collection has begun since (`collections`).
   [[nodiscard]] virtual Result<std::vector<std::string>> new_object_types(std::span<const NewObject> /*objects*/) {
     return fail(ErrorCode::unsupported);
   }

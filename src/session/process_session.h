@@ -34,6 +34,7 @@ class ProcessSession final : public Session {
   [[nodiscard]] StepperChain& steppers() override { return steppers_; }
   void add_name_provider(std::shared_ptr<NameProvider> provider) override;
   [[nodiscard]] Result<std::vector<RuntimeCounters>> counters() override;
+  [[nodiscard]] std::vector<std::optional<std::uint64_t>> collections() override;
   [[nodiscard]] Result<std::vector<ManagedMemory>> managed_memory() override;
   [[nodiscard]] Result<std::vector<HeapTypes>> heap_types(const HeapTypesOptions& options) override;
   [[nodiscard]] Result<std::vector<std::string>> new_object_types(std::span<const NewObject> objects) override;

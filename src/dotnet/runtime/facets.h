@@ -175,6 +175,8 @@ class RuntimeCounting {
 
   /// As the target has them now. The first call finds the places. Each one that is not known is left out.
   [[nodiscard]] virtual RuntimeCounters counters(const images::ModuleMap& /*modules*/) { return {}; }
+  /// The number of the collection that began last; nothing: not known, or `counters` was not called before.
+  [[nodiscard]] virtual std::optional<std::uint64_t> collections() const { return std::nullopt; }
 
  protected:
   ~RuntimeCounting() = default;

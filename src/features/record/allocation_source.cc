@@ -17,7 +17,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <ctime>
+#include <set>
+#include <utility>
 
 #include "features/record/target_state.h"
 #include "process/perf/kernel_files.h"
@@ -29,7 +32,9 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kIdle = 10 * kSecond;  // a thread that has allocated nothing for so long is not watched
 constexpr double kSmallRoom = 8192, kLargeObject = 100e3;  // bytes of a hit, roughly: for rates only
 constexpr std::size_t kMostListed = 1 << 14, kMostObjects = 4096, kSmall = 0, kLarge = 1;
-constexpr std::uint64_t kNotKnown = UINT64_MAX;
+constexpr double kLeastCost = 500, kMostCost = 500e3;  // ns
+constexpr std::uint64_t kLongestWindow = 4'000'000;  // ns of the clock
+constexpr std::uint32_t kMostHits = 40;                // of a window: a ring has room for more
 
 void sleep_until(std::uint64_t ns) {
   timespec at{};
@@ -73,9 +78,15 @@ Result<std::unique_ptr<AllocationSource>> AllocationSource::open(std::shared_ptr
     thread.large_at = one.large_at;
     if (thread.tid == 0 || thread.limit_at == 0) continue;
     const auto tried = source->watch(thread);
-    if (tried) return source;
-    last = tried.error();
-    if (last.code != ErrorCode::no_such_thread) break;
+    if (!tried) {
+      last = tried.error();
+      if (last.code != ErrorCode::no_such_thread) break;
+      continue;
+    }
+    const auto cost = perf::measure_hit_cost(source->arch_);
+    source->is_measured_ = cost.has_value();
+    source->cost_ = std::clamp(cost.value_or(source->cost_), kLeastCost, kMostCost);
+    return source;
   }
   return fail(last);
 }
@@ -88,7 +99,6 @@ Result<AllocationSource::Look> AllocationSource::look() {
   for (RuntimeCounters& runtime : *counters) {
     if (now.threads.size() + runtime.threads.size() > kMostListed) break;
     now.threads.insert(now.threads.end(), runtime.threads.begin(), runtime.threads.end());
-    now.collections.push_back(runtime.last ? runtime.last->number : runtime.generations.empty() ? kNotKnown : 0);
   }
   now.at_ns = monotonic_ns();
   return now;
@@ -132,9 +142,7 @@ void AllocationSource::note(const Look& now, SampleBatch& batch) {
     const std::uint64_t totals[] = {one.small, one.large};
     for (std::size_t i = 0; i < std::size(totals); i++) {
       Word& word = thread.words[i];
-      const std::uint64_t before = word.ledger.owed();
-      word.ledger.total(totals[i]);
-      const auto bytes = static_cast<double>(word.ledger.owed() - before);
+      const auto bytes = static_cast<double>(word.ledger.total(totals[i]));
       if (bytes > 0) thread.allocated_ns = now.at_ns;
       const double seconds = static_cast<double>(now.at_ns - noted_ns_) / 1e9;
       if (!is_first && seconds > 0) word.rate += (bytes / seconds / (i == kSmall ? kSmallRoom : kLargeObject) - word.rate) / 4;
@@ -189,45 +197,57 @@ void AllocationSource::choose() {
     wanted.resize(kMostWatched);
   }
   // Some 2000 samples a second of all threads.
-  rule_.most_hits = std::clamp(50.0 / static_cast<double>(std::max<std::size_t>(wanted.size(), 1)), 1.0, 4.0);
+  rule_.most_hits = std::clamp(50.0 / static_cast<double>(std::max<std::size_t>(wanted.size(), 1)), 1.0, 8.0);
   for (Thread* thread : wanted) {
     if (!thread->watch) (void)watch(*thread);
     for (std::size_t i = 0; i < thread->watched(); i++)
-      thread->words[i].length = rule_.length(thread->words[i].rate, cost_.ns());
+      thread->words[i].length = rule_.length(thread->words[i].rate, cost_);
   }
 }
 
+/// Whether a window is over: the thread has had its own time, without what hits cost it.
+bool AllocationSource::close(Thread& thread, std::size_t i) const {
+  Word& word = thread.words[i];
+  const std::uint64_t hits = thread.watch->counts(i).hits - word.last.hits;
+  const auto since = static_cast<double>(monotonic_ns() - word.opened_ns);
+  const bool is_over = own_time(since, hits, cost_) >= word.length || hits >= kMostHits ||
+                       since > static_cast<double>(kLongestWindow);
+  if (!is_over) return false;
+  thread.watch->switch_off(i);
+  return true;
+}
+
 void AllocationSource::watch_windows(const std::stop_token& stop) {
-  struct Open {
-    Thread* thread;
-    std::size_t word;
-    double length;
-    std::uint64_t since_ns;
-  };
-  std::vector<Open> open;
+  constexpr std::uint64_t kLook = 40'000;  // ns
+  std::vector<std::pair<Thread*, std::size_t>> open;
   for (auto& [key, thread] : threads_)
     for (std::size_t i = 0; i < thread.watched(); i++) {
       Word& word = thread.words[i];
       const bool is_always = word.length >= rule_.round_ns;
       if (!is_always && word.is_on) thread.watch->switch_off(i);
-      if (is_always && (!word.is_on || word.last.running == 0)) thread.watch->switch_on(i);
+      if (is_always && !word.is_on) thread.watch->switch_on(i);
       word.is_on = is_always;
-      if (!is_always) open.push_back({&thread, i, word.length, 0});
+      if (!is_always) open.emplace_back(&thread, i);
     }
-  std::sort(open.begin(), open.end(), [](const Open& a, const Open& b) { return a.length < b.length; });
-  for (Open& one : open) {
-    one.thread->watch->switch_on(one.word);
-    one.since_ns = monotonic_ns();
+  for (const auto& [thread, i] : open) {
+    Word& word = thread->words[i];
+    const std::uint64_t before = std::exchange(word.opened_ns, 0);
+    word.last = thread->watch->counts(i);  // hits of an earlier time do not count
+    thread->watch->switch_on(i);
+    word.opened_ns = monotonic_ns();
+    word.gap_ns = before == 0 ? static_cast<std::uint64_t>(rule_.round_ns) : word.opened_ns - before;
   }
-  for (const Open& one : open) {
-    if (!stop.stop_requested()) sleep_until(one.since_ns + static_cast<std::uint64_t>(one.length));
-    one.thread->watch->switch_off(one.word);
+  while (!open.empty()) {
+    if (!stop.stop_requested()) sleep_until(monotonic_ns() + kLook);
+    std::erase_if(open, [&](const auto& one) { return close(*one.first, one.second); });
   }
 }
 
 void AllocationSource::add_hit(Thread& thread, std::size_t word, const perf::PerfSample& sample, SampleBatch& batch) {
-  if (sample.time_ns < begin_ns_ || !sample.has_user) return;
-  thread.words[word].hits++;
+  Word& of = thread.words[word];
+  const double own = own_time(static_cast<double>(sample.time_ns) - static_cast<double>(of.opened_ns), of.hits++, cost_);
+  if (sample.time_ns < begin_ns_ || !sample.has_user || (!of.is_on && own > of.length)) return;
+  of.counted++;
   const auto bytes = sample.stack.first(ends_.fit(sample.tid, sample.stack_base, sample.stack.size()));
   ThreadCapture capture;
   capture.tid = capture.ns_tid = sample.tid;
@@ -237,7 +257,8 @@ void AllocationSource::add_hit(Thread& thread, std::size_t word, const perf::Per
   capture.registers = sample.user;
   capture.stack = {sample.stack_base, stacks_.keep(batch.capture, bytes)};
   capture.stack_truncated = sample.stack_truncated;
-  hits_.push_back({&thread, word, batch.samples.size()});
+  const double events = of.is_on ? 1.0 : std::max(static_cast<double>(of.gap_ns) / of.length, 1.0);
+  hits_.push_back({&thread, word, batch.samples.size(), events});
   if (objects_.size() < kMostObjects) objects_.push_back({words_of(sample.user), word == kLarge});
   batch.threads.push_back(std::move(capture));
   batch.samples.push_back({sample.time_ns, SampleClock::bytes, Activity::running});
@@ -247,47 +268,41 @@ void AllocationSource::read_hits(SampleBatch& batch) {
   for (auto& [key, one] : threads_) {
     if (!one.watch) continue;
     Thread& thread = one;
-    for (Word& word : thread.words) word.hits = 0;
+    for (Word& word : thread.words) word.hits = word.counted = 0;
     thread.watch->drain([&](std::size_t word, const perf::PerfSample& sample) { add_hit(thread, word, sample, batch); });
   }
 }
 
-void AllocationSource::measure_costs() {
+void AllocationSource::count_losses() {
   for (auto& [key, thread] : threads_)
     for (std::size_t i = 0; i < thread.watched(); i++) {
       Word& word = thread.words[i];
       const perf::WriteWatch::Counts now = thread.watch->counts(i);
       lost_ += now.lost - std::min(now.lost, word.last.lost);
-      if (!word.is_on && now.running > word.last.running && now.hits > word.last.hits)
-        cost_.add(now.running - word.last.running, now.hits - word.last.hits, word.rate);
       word.last = now;
     }
-  if (cost_.is_measured()) cost_ns_ = static_cast<std::uint32_t>(cost_.ns());
 }
 
-/// `before`: the counters right before the windows. Those who are watched all the time may have been hit earlier: their
-/// types are read as well, and hold if no collection began since the last round.
-void AllocationSource::name_types(SampleBatch& batch, const Look& before) {
-  if (objects_.empty()) return;
-  auto types = [&] {
-    const std::lock_guard lock(session_->mutex);
-    return session_->session->new_object_types(objects_);
-  }();
-  const auto after = look();
-  if (!types || !after) return;
-  const auto is_known = [](std::uint64_t number) { return number != kNotKnown; };
-  const bool is_same = after->collections == before.collections &&
-                       std::all_of(after->collections.begin(), after->collections.end(), is_known);
-  for (std::size_t i = 0; is_same && i < types->size(); i++) batch.samples[hits_[i].at].type = std::move((*types)[i]);
+/// `before`: the numbers of collections right before the windows. Who is watched all the time may have been hit earlier,
+/// and another object may lie there by now, if a collection was in between: such types are not read.
+void AllocationSource::name_types(SampleBatch& batch, const Collections& before) {
+  if (objects_.empty() || std::find(before.begin(), before.end(), std::nullopt) != before.end()) return;
+  const std::lock_guard lock(session_->mutex);
+  auto types = session_->session->new_object_types(objects_);
+  if (!types) return;
+  const bool is_same = session_->session->collections() == before, is_same_round = is_same && before == last_collections_;
+  for (std::size_t i = 0; i < types->size(); i++) {
+    const bool is_always = hits_[i].thread->words[hits_[i].word].is_on;
+    if (is_always ? is_same_round : is_same) batch.samples[hits_[i].at].type = std::move((*types)[i]);
+  }
 }
 
 void AllocationSource::weigh(SampleBatch& batch) {
-  std::map<std::pair<const Thread*, std::size_t>, std::uint32_t> shares;
+  std::set<std::pair<const Thread*, std::size_t>> seen;
   for (const Hit& hit : hits_) {
-    const auto [share, is_new] = shares.try_emplace({hit.thread, hit.word}, 0);
     Word& word = hit.thread->words[hit.word];
-    if (is_new) share->second = word.ledger.share(word.hits);
-    batch.samples[hit.at].weight = share->second;
+    if (seen.emplace(hit.thread, hit.word).second) word.ledger.saw(word.counted, hit.events);
+    batch.samples[hit.at].weight = word.ledger.weight(hit.events);
   }
 }
 
@@ -307,14 +322,19 @@ Result<SampleBatch> AllocationSource::next(const std::stop_token& stop) {
   }
   note(*before, batch);
   choose();
+  const Collections collections = [&] {
+    const std::lock_guard lock(session_->mutex);
+    return session_->session->collections();
+  }();
   const std::uint64_t opened = monotonic_ns();
   watch_windows(stop);
   const std::uint64_t closed = monotonic_ns();
   hits_.clear();
   objects_.clear();
   read_hits(batch);
-  name_types(batch, *before);
-  measure_costs();
+  name_types(batch, collections);
+  last_collections_ = collections;
+  count_losses();
   weigh(batch);
   ends_.look(closed);
   batch.until_ns = 0;
@@ -343,7 +363,7 @@ SourceAccount AllocationSource::account() const {
 
 std::string AllocationSource::words() const {
   std::string words = "breakpoints on allocation limits";
-  if (const std::uint32_t ns = cost_ns_; ns != 0) words += ", " + std::to_string((ns + 500) / 1000) + " us a hit";
+  if (is_measured_) words += ", " + std::to_string(std::max(std::lround(cost_ / 1000), 1L)) + " us a hit";
   if (const std::uint32_t refused = refused_; refused != 0)
     words += ", " + std::to_string(refused) + " threads whose debug registers are taken";
   return words;

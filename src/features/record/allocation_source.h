@@ -42,9 +42,12 @@ class AllocationSource final : public SampleSource {
     ByteLedger ledger;
     double rate = 0;                ///< of hits a second, if it is not watched
     perf::WriteWatch::Counts last;  ///< when it was last looked at
-    double length = 0;              ///< of the next window, ns
-    bool is_on = false;
-    std::uint32_t hits = 0;  ///< of this round
+    double length = 0;              ///< of the next window, ns of the thread's own time
+    bool is_on = false;             ///< all the time
+    std::uint64_t opened_ns = 0;    ///< the last window
+    std::uint64_t gap_ns = 0;       ///< from the window before to this one
+    std::uint32_t hits = 0;         ///< of this round
+    std::uint32_t counted = 0;      ///< of these: in the window's own time
   };
   struct Thread {
     ThreadId tid = 0;  ///< 0: not found
@@ -57,32 +60,33 @@ class AllocationSource final : public SampleSource {
     std::string comm;
     [[nodiscard]] std::size_t watched() const { return watch ? watch->words() : 0; }
   };
+  using Collections = std::vector<std::optional<std::uint64_t>>;
   using Key = std::pair<std::uint64_t, std::uint32_t>;  ///< the runtime's Thread, the system's number
   /// A sample until its weight is known.
   struct Hit {
     Thread* thread = nullptr;
     std::size_t word = 0, at = 0;  ///< place in the batch
+    double events = 1;
   };
   /// One look at the counters.
   struct Look {
     std::vector<AllocatedBytes> threads;
-    std::vector<std::uint64_t> collections;  ///< of each runtime
     std::uint64_t at_ns = 0;
   };
 
   AllocationSource(std::shared_ptr<SharedSession> session, process::ProcDir proc, base::ScopedFd folder);
   [[nodiscard]] Result<Look> look();
   void note(const Look& now, SampleBatch& batch);
-  void measure_rates(double seconds);
   [[nodiscard]] ThreadId tid_of(std::uint32_t os_id);
   void choose();
   [[nodiscard]] Result<void> watch(Thread& thread);
   void watch_windows(const std::stop_token& stop);
   void read_hits(SampleBatch& batch);
   void add_hit(Thread& thread, std::size_t word, const perf::PerfSample& sample, SampleBatch& batch);
-  void measure_costs();
+  void count_losses();
   void weigh(SampleBatch& batch);
-  void name_types(SampleBatch& batch, const Look& before);
+  void name_types(SampleBatch& batch, const Collections& before);
+  [[nodiscard]] bool close(Thread& thread, std::size_t word) const;
   void forget(Thread& thread, SampleBatch& batch);
 
   std::shared_ptr<SharedSession> session_;
@@ -93,7 +97,8 @@ class AllocationSource final : public SampleSource {
   std::unordered_map<std::uint32_t, ThreadId> tids_;  ///< by number in the target's namespace, if that is another one
   std::vector<Hit> hits_;
   std::vector<NewObject> objects_;  ///< of `hits_`
-  HitCost cost_;
+  double cost_ = 20e3;  ///< of a hit, ns
+  bool is_measured_ = false;
   WindowRule rule_;
   StackBytes stacks_;
   StackEnds ends_;
@@ -102,8 +107,8 @@ class AllocationSource final : public SampleSource {
   std::uint64_t begin_ns_ = 0;  ///< 0: warming up
   std::uint64_t next_ns_ = 0, noted_ns_ = 0, round_ = 0;
   std::uint64_t lost_ = 0;
-  std::atomic<std::uint32_t> cost_ns_ = 0;     ///< for `words`, in any thread
-  std::atomic<std::uint32_t> refused_ = 0;     ///< threads whose debug registers were taken
+  Collections last_collections_;  ///< right before the windows of the last round
+  std::atomic<std::uint32_t> refused_ = 0;  ///< threads whose debug registers were taken; for `words`, in any thread
 };
 
 }  // namespace mixstack::record

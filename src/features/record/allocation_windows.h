@@ -2,79 +2,77 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace mixstack::record {
 
-/// What a hit of a breakpoint costs the thread, as measured: a thread that is watched is slower by it. On a machine
-/// about a microsecond, in a virtual machine within another one tens of them.
-class HitCost {
- public:
-  static constexpr double kLeast = 500, kMost = 200'000, kAtFirst = 30'000;  // ns
-
-  /// A window in which a thread ran for `running` ns and was hit `hits` times; unwatched it would be so `rate` times a
-  /// second.
-  void add(std::uint64_t running, std::uint64_t hits, double rate) {
-    if (hits < 2 || rate <= 0) return;
-    const double each = static_cast<double>(running) / static_cast<double>(hits) - 1e9 / rate;
-    const double weight = seen_ < kSettled ? 1.0 / (1 + static_cast<double>(seen_)) : 1.0 / kSettled;
-    ns_ += (std::clamp(each, kLeast, kMost) - ns_) * weight;
-    seen_++;
-  }
-  [[nodiscard]] double ns() const { return ns_; }
-  [[nodiscard]] bool is_measured() const { return seen_ >= kFew; }
-
- private:
-  static constexpr std::uint64_t kSettled = 64, kFew = 8;
-  double ns_ = kAtFirst;
-  std::uint64_t seen_ = 0;
-};
-
-/// The length of a window.
+/// The length of a window. Hits make the thread's time longer, and more so where it allocates much: a window that ended
+/// with the clock would see too little of what allocates most. So it ends after some time of the thread's own
+/// (`own_time`), without what hits cost, and later hits do not count.
 struct WindowRule {
+  static constexpr double kLeast = 5e3;  // ns
+
   double round_ns = 25e6;    ///< from one window to the next
   double most_cost = 0.005;  ///< largest share of its time that a thread may lose
-  double most_hits = 4;      ///< wanted of a thread in a window
-  double least_ns = 60e3;    ///< nothing shorter can be measured
+  double most_hits = 8;      ///< wanted of a thread in a window
 
-  /// Of a thread that would be hit so often (hits a second), if a hit costs that (ns). Not less than `round_ns`: it is
-  /// watched all the time.
+  /// Own time (ns) of the window of a thread that would be hit so often (hits a second), if a hit costs that (ns). Not
+  /// less than `round_ns`: it is watched all the time.
   [[nodiscard]] double length(double rate, double cost) const {
     if (rate * round_ns / 1e9 < 0.5) return round_ns;
     const double affordable = most_cost * round_ns / cost;
-    const double hits = std::max(std::min(most_hits, affordable), 1.0);
-    return std::clamp(hits * (cost + 1e9 / rate), least_ns, round_ns);
+    return std::clamp(std::max(std::min(most_hits, affordable), 1.0) * 1e9 / rate, kLeast, round_ns);
   }
 };
+[[nodiscard]] inline double own_time(double since_opened, std::uint64_t hits, double cost) {
+  return since_opened - static_cast<double>(hits) * cost;
+}
 
-/// Bytes of a thread that no sample stands for yet. What a thread allocates between two windows belongs to the samples
-/// of the next one.
+/// Shares the bytes of a thread over its hits. A hit stands for all that were not looked at: for as many as fit between
+/// two windows, if windows are so long (`events`). All hits stand for as many bytes each as rooms were large of late, and
+/// a little more or less while the sum differs from what the runtime has counted. The bytes of one window are not shared
+/// over the hits of the same one: windows are at times by chance, and the ones with many hits would count no more than
+/// those with few.
 class ByteLedger {
  public:
-  /// All bytes that the thread has allocated until now; the first call says where counting begins.
-  void total(std::uint64_t bytes) {
-    if (has_total_ && bytes > total_) owed_ += bytes - total_;
+  /// All bytes that the thread has allocated until now; the first call says where counting begins. Answers how many are
+  /// new.
+  std::uint64_t total(std::uint64_t bytes) {
+    const std::uint64_t more = has_total_ && bytes > total_ ? bytes - total_ : 0;
     total_ = has_total_ ? std::max(bytes, total_) : bytes;
     has_total_ = true;
+    owed_ += static_cast<double>(more);
+    recent_bytes_ = recent_bytes_ * kKept + static_cast<double>(more);
+    recent_events_ *= kKept;
+    return more;
   }
   /// A thread that began after counting did: all its bytes count.
   void begin_at_zero() { has_total_ = true; }
-  /// What each of `hits` samples stands for; the rest stays owed.
-  [[nodiscard]] std::uint32_t share(std::uint64_t hits) {
-    if (hits == 0) return 0;
-    const std::uint64_t each = std::min<std::uint64_t>(owed_ / hits, UINT32_MAX);
-    owed_ -= each * hits;
-    return static_cast<std::uint32_t>(each);
+  /// Hits of a window, each of which stands for so many events.
+  void saw(std::uint64_t hits, double events) { recent_events_ += static_cast<double>(hits) * events; }
+  /// The bytes of one of them.
+  [[nodiscard]] std::uint32_t weight(double events) {
+    if (recent_events_ <= 0) return 0;
+    const double each = std::max(recent_bytes_ + owed_ * kPull, 0.0) / recent_events_ * events;
+    const double whole = std::floor(std::min(each, 4294967295.0));
+    owed_ -= whole;
+    return static_cast<std::uint32_t>(whole);
   }
-  [[nodiscard]] std::uint64_t owed() const { return owed_; }
+  /// Bytes that no hit stands for; less than 0: hits stand for more than there were.
+  [[nodiscard]] double owed() const { return owed_; }
   [[nodiscard]] std::uint64_t take() {
-    const std::uint64_t all = owed_;
+    const double all = std::max(owed_, 0.0);
     owed_ = 0;
-    return all;
+    return static_cast<std::uint64_t>(all);
   }
 
  private:
-  std::uint64_t total_ = 0, owed_ = 0;
+  static constexpr double kKept = 0.975;  // of a round: some 40 rounds, a second
+  static constexpr double kPull = 0.25;
+
+  std::uint64_t total_ = 0;
+  double owed_ = 0, recent_bytes_ = 0, recent_events_ = 0;
   bool has_total_ = false;
 };
 

@@ -5,37 +5,17 @@
 namespace mixstack::record {
 namespace {
 
-TEST(HitCost, IsWhatAHitTookBeyondTheTimeBetweenTwo) {
-  HitCost cost;
-  EXPECT_FALSE(cost.is_measured());
-  // 20,000 rooms a second, one each 50 us; watched, 5 of them took 550 us: 60 us each beyond it.
-  for (int i = 0; i < 100; i++) cost.add(550'000, 5, 20'000);
-  EXPECT_TRUE(cost.is_measured());
-  EXPECT_NEAR(cost.ns(), 60'000, 100);
-}
-
-TEST(HitCost, SaysNothingWithoutHits) {
-  HitCost cost;
-  cost.add(1'000'000, 0, 1000);
-  cost.add(1'000'000, 1, 1000);
-  cost.add(1'000'000, 5, 0);
-  EXPECT_EQ(cost.ns(), HitCost::kAtFirst);
-  for (int i = 0; i < 100; i++) cost.add(10, 5, 1e9);
-  EXPECT_GE(cost.ns(), HitCost::kLeast);
-}
-
 TEST(WindowRule, TakesNoMoreOfAThreadThanItMay) {
   const WindowRule rule;
-  for (const double cost : {1e3, 10e3, 60e3}) {
+  for (const double cost : {1e3, 10e3, 60e3, 120e3}) {
     for (const double rate : {100.0, 1e3, 1e4, 1e5}) {
-      const double length = rule.length(rate, cost), between = cost + 1e9 / rate;
-      const double lost = length / between * cost / rule.round_ns;
-      EXPECT_LE(lost, std::max(rule.most_cost, cost / rule.round_ns) * 1.2 + 60e3 / rule.round_ns) << cost << ' ' << rate;
+      const double length = rule.length(rate, cost), hits = length * rate / 1e9;
+      EXPECT_LE(hits * cost, std::max(rule.most_cost * rule.round_ns, cost) + 1) << cost << ' ' << rate;
+      EXPECT_LE(hits, rule.most_hits + 1e-6);
       EXPECT_LE(length, rule.round_ns);
     }
   }
-  // 125,000 rooms a second at 60 us: two hits or so in each 25 ms.
-  EXPECT_NEAR(rule.length(125e3, 60e3), 2.08 * 68e3, 5e3);
+  EXPECT_NEAR(rule.length(125e3, 60e3), 2.083 / 125e3 * 1e9, 10);  // two hits or so in each 25 ms
 }
 
 TEST(WindowRule, WhatAllocatesLittleIsWatchedAllTheTime) {
@@ -44,33 +24,56 @@ TEST(WindowRule, WhatAllocatesLittleIsWatchedAllTheTime) {
   EXPECT_EQ(rule.length(0, 60e3), rule.round_ns);
 }
 
-TEST(ByteLedger, SharesWhatWasAllocatedSinceTheLastHit) {
+/// A thread of rounds in which it allocates much half of the time, and little in the other half.
+TEST(ByteLedger, WhatAllocatesMuchWeighsMuch) {
+  constexpr double kCost = 20e3, kLength = 40e3, kRoom = 8192, kFast = 4e3, kSlow = 40e3;  // ns from room to room
+  constexpr int kRounds = 4000;
   ByteLedger ledger;
-  ledger.total(1'000'000);  // counting begins
-  EXPECT_EQ(ledger.owed(), 0u);
-  ledger.total(1'010'000);
-  EXPECT_EQ(ledger.share(0), 0u);
-  ledger.total(1'030'001);
-  EXPECT_EQ(ledger.share(3), 10'000u);
-  EXPECT_EQ(ledger.owed(), 1u);  // the rest goes on
-  ledger.total(1'030'000);       // a reading that was torn: nothing is taken back
-  EXPECT_EQ(ledger.take(), 1u);
-  EXPECT_EQ(ledger.owed(), 0u);
+  ledger.total(0);
+  std::uint64_t all = 0, fast_bytes = 0, slow_bytes = 0;
+  for (int round = 0; round < kRounds; round++) {
+    const bool is_fast = round * 7 % 10 < 5;
+    const double between = is_fast ? kFast : kSlow;
+    // Between two windows both kinds alternate quickly: only the window is of one kind.
+    all += static_cast<std::uint64_t>((12.5e6 / kFast + 12.5e6 / kSlow) * kRoom);
+    ledger.total(all);
+    std::uint64_t hits = 0;
+    for (double at = between * (round % 100) / 100; own_time(at, hits, kCost) <= kLength; at += between + kCost) hits++;
+    const double events = 25e6 / kLength;
+    ledger.saw(hits, events);
+    for (std::uint64_t i = 0; i < hits; i++) (is_fast ? fast_bytes : slow_bytes) += ledger.weight(events);
+  }
+  const double share = static_cast<double>(fast_bytes) / static_cast<double>(fast_bytes + slow_bytes);
+  EXPECT_NEAR(share, kSlow / (kSlow + kFast), 0.02);
+  EXPECT_NEAR(static_cast<double>(fast_bytes + slow_bytes), static_cast<double>(all), 0.02 * static_cast<double>(all));
+}
+
+TEST(ByteLedger, CountsFromTheFirstReading) {
+  ByteLedger ledger;
+  EXPECT_EQ(ledger.total(1'000'000), 0u);
+  EXPECT_EQ(ledger.total(1'010'000), 10'000u);
+  EXPECT_EQ(ledger.total(1'009'000), 0u);  // a reading that was torn: nothing is taken back
+  EXPECT_EQ(ledger.weight(1), 0u);         // no hit was seen
+  EXPECT_EQ(ledger.take(), 10'000u);
+  EXPECT_EQ(ledger.owed(), 0);
 }
 
 TEST(ByteLedger, OfAThreadThatBeganLaterAllCounts) {
   ByteLedger ledger;
   ledger.begin_at_zero();
-  ledger.total(8'000);
-  EXPECT_EQ(ledger.share(1), 8'000u);
+  EXPECT_EQ(ledger.total(8'000), 8'000u);
+  ledger.saw(1, 1);
+  EXPECT_EQ(ledger.weight(1), 10'000u);  // somewhat more, for what is owed
+  EXPECT_EQ(ledger.take(), 0u);
 }
 
-TEST(ByteLedger, AShareThatDoesNotFitStaysOwed) {
+TEST(ByteLedger, NoShareIsTooLargeForACount) {
   ByteLedger ledger;
   ledger.begin_at_zero();
   ledger.total(std::uint64_t{10} << 30);
-  EXPECT_EQ(ledger.share(1), UINT32_MAX);
-  EXPECT_EQ(ledger.owed(), (std::uint64_t{10} << 30) - UINT32_MAX);
+  ledger.saw(1, 1);
+  EXPECT_EQ(ledger.weight(1), UINT32_MAX);
+  EXPECT_GT(ledger.owed(), 6e9);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ enum class Want : std::uint8_t {
   wall,         ///< what runs and what waits
   cpu,          ///< what runs
   allocations,  ///< what makes objects, by bytes
+  first_uses,   ///< what touches memory that was not there, by bytes (a page each)
   page_faults,  ///< what touches memory that was not there; by perf events alone. Counts as `SampleClock::cpu`
 };
 

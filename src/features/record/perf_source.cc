@@ -1,6 +1,7 @@
 #include "features/record/perf_source.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +16,8 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 /// A program that does something every 10 ms of its CPU time would always be sampled at the same point of its cycle at
 /// 100 Hz. So we ask for somewhat more samples, which makes the points move on, and drop as many again by chance.
 std::uint32_t asked_hertz(std::uint32_t hertz) { return hertz + std::max(1u, (hertz * 4 + 50) / 100); }
+
+std::uint64_t page_bytes() { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
 
 }  // namespace
 
@@ -43,7 +46,8 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(std::uint32_t pid, Arch arc
 void PerfSource::sample(const perf::PerfSample& sample) {
   if (sample.pid != pid_ || sample.time_ns < begin_ns_) return;
   const std::uint32_t asked = asked_hertz(options_.hertz);
-  if (std::uniform_int_distribution<std::uint32_t>(1, asked)(random_) > options_.hertz) return;
+  const bool is_of_bytes = options_.clock == SampleClock::bytes;  // by period: none may be left out
+  if (!is_of_bytes && std::uniform_int_distribution<std::uint32_t>(1, asked)(random_) > options_.hertz) return;
   if (!sample.has_user) {
     without_user_++;
     return;
@@ -62,6 +66,7 @@ void PerfSource::sample(const perf::PerfSample& sample) {
   batch_.threads.push_back(std::move(thread));
   batch_.samples.push_back(
       {sample.time_ns, options_.clock, Activity::running, {sample.kernel_chain.begin(), sample.kernel_chain.end()}});
+  if (is_of_bytes) batch_.samples.back().weight = static_cast<std::uint32_t>(options_.period * page_bytes());
 }
 
 void PerfSource::notice(const perf::PerfNotice& notice) {

@@ -109,7 +109,7 @@ void StackRecorder::write(Run& run) {
 void StackRecorder::count_bytes(Thread& thread, std::uint32_t stack, const SampleContext& context,
                                 const SampledThread& sample) {
   if (sample.weight == 0) return;
-  const auto node = type_node(stack, sample.type);
+  const auto node = options_.allocations ? type_node(stack, sample.type) : std::optional(stack);
   const std::uint64_t time = sample.time_ns - std::min(sample.time_ns, options_.start_ns);
   if (node) return count(thread.runs[batch_.source], *node, context, time, sample.weight);
   if (counts()) shared_.recording.facts.account.lost_in_tree++;

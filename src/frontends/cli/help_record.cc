@@ -7,7 +7,7 @@ namespace {
 
 std::vector<HelpEntry> sampling_entries(std::string_view until) {
   return {{"-m, --mode", "MODE",
-           "wall: all threads, also those that wait; cpu: threads that run, by their processor time; auto (as wall); alloc: what makes objects, by their bytes (also --alloc)"},
+           "wall: all threads, also those that wait; cpu: threads that run, by their processor time; auto (as wall); alloc: what makes objects, by their bytes (also --alloc); faults: where memory is first used, by bytes"},
           {"-r, -F, --rate", "N",
            "samples a second of each thread, 1 to 20000 (wall: 100, cpu: 999); by stops at most 100"},
           {"-d, --duration", "TIME", "10 or 10s, 500ms, 5m, 1h; without it until " + std::string(until)},

@@ -56,6 +56,7 @@ std::string read_mode(const RawRecord& raw, RecordArguments& record) {
   if (raw.alloc) record.mode = RecordMode::alloc;
   if (record.mode == RecordMode::alloc && record.hertz != 0)
     return "--rate: allocations are sampled as often as their cost allows";
+  if (record.mode == RecordMode::faults && record.hertz != 0) return "--rate: page faults are sampled by their number";
   return {};
 }
 

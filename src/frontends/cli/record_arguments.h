@@ -14,6 +14,7 @@ enum class RecordMode : std::uint8_t {
   cpu,        ///< running threads, by perf events
   wall,       ///< all threads
   alloc,      ///< threads that make objects, by bytes
+  faults,     ///< first uses of pages, by bytes
 };
 
 struct RecordArguments {

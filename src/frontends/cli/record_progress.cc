@@ -103,7 +103,7 @@ std::string activities(const Recording& recording, bool is_throttled) {
   return text;
 }
 
-/// "  objects of 1.21 GB were made, 121 MB a second; ...": of a recording of allocations.
+/// "  1.21 GB, 121 MB a second; ...": of a recording of bytes.
 std::string made_words(const Recording& recording) {
   double bytes = 0, without = 0;
   for (const Sample& sample : recording.samples()) {
@@ -115,7 +115,7 @@ std::string made_words(const Recording& recording) {
   }
   if (bytes == 0) return {};
   const double seconds = std::max(static_cast<double>(recording.facts.duration_ns) / 1e9, 1e-3);
-  std::string text = fmt::format("  objects of {} were made, {} a second", report::amount_words(bytes),
+  std::string text = fmt::format("  {}, {} a second", report::amount_words(bytes),
                                  report::amount_words(bytes / seconds));
   if (without != 0) text += fmt::format("; {:.1f} % of it without a sample", 100 * without / bytes);
   return text + "\n";

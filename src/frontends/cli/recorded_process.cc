@@ -25,8 +25,9 @@ record::RecordingsOptions recordings_options(const RecordArguments& arguments, c
 
 record::RecorderOptions recorder_options(const RecordArguments& arguments) {
   record::RecorderOptions options;
-  options.want = arguments.mode == RecordMode::cpu     ? record::Want::cpu
-                 : arguments.mode == RecordMode::alloc ? record::Want::allocations
+  options.want = arguments.mode == RecordMode::cpu      ? record::Want::cpu
+                 : arguments.mode == RecordMode::alloc  ? record::Want::allocations
+                 : arguments.mode == RecordMode::faults ? record::Want::first_uses
                                                        : record::Want::wall;
   options.hertz = arguments.hertz;
   options.most_held = arguments.most_held;

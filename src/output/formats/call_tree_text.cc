@@ -95,7 +95,7 @@ void write_losses(report::Writer& out, const Recording& recording, const Recordi
 
 void write_bytes_account(report::Writer& out, const Recording& recording, const RecordingView& view) {
   const RecordingFacts& facts = recording.facts;
-  out << "# " << report::amount_words(static_cast<double>(view.shown)) << " of objects were made, by " << counted(facts.account.samples, "sample");
+  out << "# " << report::amount_words(static_cast<double>(view.shown)) << " by " << counted(facts.account.samples, "sample");
   if (facts.duration_ns != 0) {
     const double second = static_cast<double>(view.shown) * 1e9 / static_cast<double>(facts.duration_ns);
     out << "; recorded for " << seconds(facts.duration_ns) << ": "

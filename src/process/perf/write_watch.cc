@@ -3,10 +3,14 @@
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <variant>
 
 #include "process/perf/sample_registers.h"
@@ -42,6 +46,28 @@ perf_event_attr attributes_of(const PerfOptions& options, const EventPlan& plan,
 }  // namespace
 
 bool are_registers_taken(const Error& error) { return error.os_error == ENOSPC; }
+
+std::optional<double> measure_hit_cost(Arch arch) {
+  constexpr int kWrites = 63;
+  alignas(8) std::uint64_t word = 0;
+  const Address words[] = {reinterpret_cast<Address>(&word)};
+  const auto tid = static_cast<ThreadId>(::syscall(SYS_gettid));
+  auto watch = WriteWatch::open(tid, arch, words, {});
+  if (!watch) return std::nullopt;
+  watch->switch_on(0);
+  std::array<double, kWrites> took{};
+  for (double& one : took) {
+    const auto begin = std::chrono::steady_clock::now();
+    std::atomic_ref(word).store(1, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    one = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
+  }
+  watch->switch_off(0);
+  if (watch->counts(0).hits < kWrites) return std::nullopt;
+  const auto middle = took.begin() + kWrites / 2;
+  std::nth_element(took.begin(), middle, took.end());
+  return *middle;
+}
 
 Result<WriteWatch> WriteWatch::open(ThreadId tid, Arch arch, std::span<const Address> words, const Options& wanted) {
   if (sample_registers(arch).mask == 0) return fail(ErrorCode::unsupported_cpu);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,8 +24,8 @@ class WriteWatch {
   static constexpr std::size_t kMostWords = 4;
 
   struct Options {
-    std::uint32_t stack_bytes = 32 << 10;
-    std::size_t ring_bytes = 512 << 10;  ///< a power of two
+    std::uint32_t stack_bytes = 16 << 10;  ///< in the ring each sample takes so much, however short its stack
+    std::size_t ring_bytes = 1 << 20;      ///< a power of two
   };
   /// Watches aligned words of 8 bytes; as many of them, from the first on, as debug registers are free. Errors: those
   /// of `open_event` and PerfRing::map; limit_exceeded with ENOSPC: none is free; unsupported_cpu.
@@ -56,6 +57,10 @@ class WriteWatch {
   RecordReader reader_;
   bool tells_lost_ = false;
 };
+
+/// What a hit costs the thread that writes (ns), measured on the calling thread: about a microsecond on a machine, tens of
+/// them in a virtual machine within another one. Nothing: it may not watch itself. Takes some milliseconds.
+[[nodiscard]] std::optional<double> measure_hit_cost(Arch arch);
 
 /// Whether a failed `open` means that all debug registers are taken, by a debugger's watchpoints or other profilers.
 [[nodiscard]] bool are_registers_taken(const Error& error);

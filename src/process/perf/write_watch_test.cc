@@ -84,6 +84,13 @@ TEST(WriteWatch, TakesTheRegistersThatAreFree) {
   EXPECT_TRUE(WriteWatch::open(tid, test::kHostCpu, words, {}).has_value());
 }
 
+TEST(WriteWatch, AHitCostsMoreThanAWrite) {
+  const auto cost = measure_hit_cost(test::kHostCpu);
+  if (!cost) GTEST_SKIP() << "no hardware breakpoints here";
+  EXPECT_GT(*cost, 200);
+  EXPECT_LT(*cost, 5e6);
+}
+
 TEST(WriteWatch, RefusesWhatIsNotThere) {
   const Address words[] = {0x1000};
   const auto none = WriteWatch::open(0x7ffffff0, test::kHostCpu, words, {});
