@@ -76,8 +76,8 @@ class ProcessSession final : public Session {
   bool native_names_ = true;
   walk::Tables unwind_tables_ = std::make_shared<unwind::UnwindTables>();
   RuntimeOptions runtime_options_;
-  std::shared_ptr<const ProcessGeneration> facts_;       ///< the latest generation
-  std::shared_ptr<const std::vector<Region>> followed_;  ///< the list that it was last compared with
+  std::shared_ptr<const ProcessGeneration> facts_;            ///< the latest generation
+  std::shared_ptr<const std::vector<Region>> followed_;       ///< the list that it was last compared with
   std::unordered_map<std::uint64_t, std::string> new_types_;  ///< names by MethodTable, since `new_types_at_`
   std::chrono::steady_clock::time_point new_types_at_{};
   std::shared_ptr<WorkerPool> workers_ = std::make_shared<WorkerPool>();

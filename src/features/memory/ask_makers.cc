@@ -69,9 +69,8 @@ void add_threads(const std::map<Key, Bytes>& before, const std::map<Key, Bytes>&
     if (thread.name.empty()) thread.name = record::name_of_thread(out.pid, thread.tid);
     out.threads.push_back(std::move(thread));
   }
-  std::stable_sort(out.threads.begin(), out.threads.end(), [](const MakerThread& a, const MakerThread& b) {
-    return a.small + a.large > b.small + b.large;
-  });
+  std::stable_sort(out.threads.begin(), out.threads.end(),
+                   [](const MakerThread& a, const MakerThread& b) { return a.small + a.large > b.small + b.large; });
 }
 
 }  // namespace

@@ -9,7 +9,8 @@ namespace mixstack::record {
 
 std::string why_no_allocations(const Error& error) {
   if (perf::are_registers_taken(error))
-    return "all debug registers of its threads are taken, by a debugger's watchpoints or by another profiler: end these";
+    return "all debug registers of its threads are taken, by a debugger's watchpoints or by another profiler: end "
+           "these";
   if (error.code == ErrorCode::unsupported && error.os_error == 0)
     return "it has no runtime that tells where its threads allocate (.NET 10 and 11 do; NativeAOT does not)";
   if (error.code == ErrorCode::unsupported)

@@ -5,11 +5,11 @@
 // allocation does, so that threads are watched in short windows, as long as their rates and the measured cost of a hit
 // allow (`WindowRule`); one that allocates little is watched all the time. A round: 1. read the counters; choose the
 // threads with most bytes; 2. open and close the windows; 3. take the hits; 4. read the types of the new objects from
-// the heap, before a collection moves them; 5. read the counters again: where a collection began since step 1, the types
-// are dropped; what each thread allocated since its last hit is shared over its hits. Bytes without a hit stay owed
-// until the next one, and are reported without a stack when their thread ends, so that all bytes are in the recording.
-// Order: rounds of 25 ms, more or less by chance, since programs have rhythms of their own.
-// Bounds: kMostWatched threads; kMostListed in all; windows of a round; objects of kMostObjects a round.
+// the heap, before a collection moves them; 5. read the counters again: where a collection began since step 1, the
+// types are dropped; what each thread allocated since its last hit is shared over its hits. Bytes without a hit stay
+// owed until the next one, and are reported without a stack when their thread ends, so that all bytes are in the
+// recording. Order: rounds of 25 ms, more or less by chance, since programs have rhythms of their own. Bounds:
+// kMostWatched threads; kMostListed in all; windows of a round; objects of kMostObjects a round.
 #include "features/record/allocation_source.h"
 
 #include <fcntl.h>
@@ -31,9 +31,10 @@ namespace {
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kIdle = 10 * kSecond;  // a thread that has allocated nothing for so long is not watched
 constexpr double kSmallRoom = 8192, kLargeObject = 100e3;  // bytes of a hit, roughly: for rates only
+constexpr std::size_t kFewThreads = 16;                    // with larger rings
 constexpr std::size_t kMostListed = 1 << 14, kMostObjects = 4096, kSmall = 0, kLarge = 1;
 constexpr double kLeastCost = 500, kMostCost = 500e3;  // ns
-constexpr std::uint64_t kLongestWindow = 4'000'000;  // ns of the clock
+constexpr std::uint64_t kLongestWindow = 4'000'000;    // ns of the clock
 constexpr std::uint32_t kMostHits = 40;                // of a window: a ring has room for more
 
 void sleep_until(std::uint64_t ns) {
@@ -145,7 +146,8 @@ void AllocationSource::note(const Look& now, SampleBatch& batch) {
       const auto bytes = static_cast<double>(word.ledger.total(totals[i]));
       if (bytes > 0) thread.allocated_ns = now.at_ns;
       const double seconds = static_cast<double>(now.at_ns - noted_ns_) / 1e9;
-      if (!is_first && seconds > 0) word.rate += (bytes / seconds / (i == kSmall ? kSmallRoom : kLargeObject) - word.rate) / 4;
+      if (!is_first && seconds > 0)
+        word.rate += (bytes / seconds / (i == kSmall ? kSmallRoom : kLargeObject) - word.rate) / 4;
     }
   }
   noted_ns_ = now.at_ns;
@@ -170,7 +172,9 @@ void AllocationSource::forget(Thread& thread, SampleBatch& batch) {
 
 Result<void> AllocationSource::watch(Thread& thread) {
   const Address words[] = {thread.limit_at, thread.large_at};
-  auto watch = perf::WriteWatch::open(thread.tid, arch_, std::span(words, thread.large_at != 0 ? 2 : 1), {});
+  perf::WriteWatch::Options options;
+  if (wanted_ > kFewThreads) options.ring_bytes /= 4;
+  auto watch = perf::WriteWatch::open(thread.tid, arch_, std::span(words, thread.large_at != 0 ? 2 : 1), options);
   thread.is_refused = !watch;
   if (!watch) {
     if (perf::are_registers_taken(watch.error())) refused_++;
@@ -196,6 +200,7 @@ void AllocationSource::choose() {
     for (std::size_t i = kMostWatched; i < wanted.size(); i++) wanted[i]->watch.reset();
     wanted.resize(kMostWatched);
   }
+  wanted_ = wanted.size();
   // Some 2000 samples a second of all threads.
   rule_.most_hits = std::clamp(50.0 / static_cast<double>(std::max<std::size_t>(wanted.size(), 1)), 1.0, 8.0);
   for (Thread* thread : wanted) {
@@ -210,8 +215,8 @@ bool AllocationSource::close(Thread& thread, std::size_t i) const {
   Word& word = thread.words[i];
   const std::uint64_t hits = thread.watch->counts(i).hits - word.last.hits;
   const auto since = static_cast<double>(monotonic_ns() - word.opened_ns);
-  const bool is_over = own_time(since, hits, cost_) >= word.length || hits >= kMostHits ||
-                       since > static_cast<double>(kLongestWindow);
+  const bool is_over =
+      own_time(since, hits, cost_) >= word.length || hits >= kMostHits || since > static_cast<double>(kLongestWindow);
   if (!is_over) return false;
   thread.watch->switch_off(i);
   return true;
@@ -245,7 +250,8 @@ void AllocationSource::watch_windows(const std::stop_token& stop) {
 
 void AllocationSource::add_hit(Thread& thread, std::size_t word, const perf::PerfSample& sample, SampleBatch& batch) {
   Word& of = thread.words[word];
-  const double own = own_time(static_cast<double>(sample.time_ns) - static_cast<double>(of.opened_ns), of.hits++, cost_);
+  const double own =
+      own_time(static_cast<double>(sample.time_ns) - static_cast<double>(of.opened_ns), of.hits++, cost_);
   if (sample.time_ns < begin_ns_ || !sample.has_user || (!of.is_on && own > of.length)) return;
   of.counted++;
   const auto bytes = sample.stack.first(ends_.fit(sample.tid, sample.stack_base, sample.stack.size()));
@@ -269,7 +275,8 @@ void AllocationSource::read_hits(SampleBatch& batch) {
     if (!one.watch) continue;
     Thread& thread = one;
     for (Word& word : thread.words) word.hits = word.counted = 0;
-    thread.watch->drain([&](std::size_t word, const perf::PerfSample& sample) { add_hit(thread, word, sample, batch); });
+    thread.watch->drain(
+        [&](std::size_t word, const perf::PerfSample& sample) { add_hit(thread, word, sample, batch); });
   }
 }
 
@@ -283,14 +290,15 @@ void AllocationSource::count_losses() {
     }
 }
 
-/// `before`: the numbers of collections right before the windows. Who is watched all the time may have been hit earlier,
-/// and another object may lie there by now, if a collection was in between: such types are not read.
+/// `before`: the numbers of collections right before the windows. Who is watched all the time may have been hit
+/// earlier, and another object may lie there by now, if a collection was in between: such types are not read.
 void AllocationSource::name_types(SampleBatch& batch, const Collections& before) {
   if (objects_.empty() || std::find(before.begin(), before.end(), std::nullopt) != before.end()) return;
   const std::lock_guard lock(session_->mutex);
   auto types = session_->session->new_object_types(objects_);
   if (!types) return;
-  const bool is_same = session_->session->collections() == before, is_same_round = is_same && before == last_collections_;
+  const bool is_same = session_->session->collections() == before,
+             is_same_round = is_same && before == last_collections_;
   for (std::size_t i = 0; i < types->size(); i++) {
     const bool is_always = hits_[i].thread->words[hits_[i].word].is_on;
     if (is_always ? is_same_round : is_same) batch.samples[hits_[i].at].type = std::move((*types)[i]);

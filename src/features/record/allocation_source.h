@@ -54,7 +54,7 @@ class AllocationSource final : public SampleSource {
     Address limit_at = 0, large_at = 0;
     std::optional<perf::WriteWatch> watch;
     bool is_refused = false;
-    Word words[2];  ///< small, large
+    Word words[2];                   ///< small, large
     std::uint64_t allocated_ns = 0;  ///< when it last allocated
     std::uint64_t round = 0;         ///< in which it was last listed
     std::string comm;
@@ -97,7 +97,7 @@ class AllocationSource final : public SampleSource {
   std::unordered_map<std::uint32_t, ThreadId> tids_;  ///< by number in the target's namespace, if that is another one
   std::vector<Hit> hits_;
   std::vector<NewObject> objects_;  ///< of `hits_`
-  double cost_ = 20e3;  ///< of a hit, ns
+  double cost_ = 20e3;              ///< of a hit, ns
   bool is_measured_ = false;
   WindowRule rule_;
   StackBytes stacks_;
@@ -107,7 +107,8 @@ class AllocationSource final : public SampleSource {
   std::uint64_t begin_ns_ = 0;  ///< 0: warming up
   std::uint64_t next_ns_ = 0, noted_ns_ = 0, round_ = 0;
   std::uint64_t lost_ = 0;
-  Collections last_collections_;  ///< right before the windows of the last round
+  std::size_t wanted_ = 0;                  ///< threads to be watched
+  Collections last_collections_;            ///< right before the windows of the last round
   std::atomic<std::uint32_t> refused_ = 0;  ///< threads whose debug registers were taken; for `words`, in any thread
 };
 

@@ -30,10 +30,10 @@ struct WindowRule {
 }
 
 /// Shares the bytes of a thread over its hits. A hit stands for all that were not looked at: for as many as fit between
-/// two windows, if windows are so long (`events`). All hits stand for as many bytes each as rooms were large of late, and
-/// a little more or less while the sum differs from what the runtime has counted. The bytes of one window are not shared
-/// over the hits of the same one: windows are at times by chance, and the ones with many hits would count no more than
-/// those with few.
+/// two windows, if windows are so long (`events`). All hits stand for as many bytes each as rooms were large of late,
+/// and a little more or less while the sum differs from what the runtime has counted. The bytes of one window are not
+/// shared over the hits of the same one: windows are at times by chance, and the ones with many hits would count no
+/// more than those with few.
 class ByteLedger {
  public:
   /// All bytes that the thread has allocated until now; the first call says where counting begins. Answers how many are

@@ -52,9 +52,9 @@ struct SampleBatch {
   /// Not 0: time of a round that reports changes only. Threads of the source's last round that this batch does not name
   /// wait where they did: one repeat each. Its samples and all else in it have this time.
   std::uint64_t others_ns = 0;
-  std::vector<ThreadId> lost;      ///< have run since their last sample, and their stacks could not be read
-  std::vector<ThreadId> unseen;    ///< have run since their last sample; the round did not look where they are now
-  std::uint32_t source = 0;        ///< index of the source; `repeats` repeat samples of the same source
+  std::vector<ThreadId> lost;    ///< have run since their last sample, and their stacks could not be read
+  std::vector<ThreadId> unseen;  ///< have run since their last sample; the round did not look where they are now
+  std::uint32_t source = 0;      ///< index of the source; `repeats` repeat samples of the same source
   std::vector<UnplacedBytes> unplaced;
   std::vector<ThreadId> ended;     ///< threads that have ended: their ids may be used again
   std::vector<MappedCode> mapped;  ///< since the last batch of this source

@@ -53,7 +53,8 @@ Invocation parse_memory(std::vector<std::string> arguments) {
   const bool is_core = !memory.core.path.empty();
   if (!is_core && (!memory.core.sysroots.empty() || !memory.core.executable.empty() || only_sysroot))
     return wrong("--sysroot, --exe and --only-sysroot are for cores");
-  if (is_core && !memory.types && !memory.makers) return wrong("a core does not say what was resident: it has --types alone");
+  if (is_core && !memory.types && !memory.makers)
+    return wrong("a core does not say what was resident: it has --types alone");
   if (!pause.empty()) {
     if (is_core || !memory.types) return wrong("--most-pause is for --types of a process");
     if (std::string text = read_seconds("--most-pause", pause, memory.most_pause); !text.empty()) return wrong(text);

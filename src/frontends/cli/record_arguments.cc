@@ -112,8 +112,9 @@ Invocation parse_record(std::vector<std::string> arguments) {
       std::move(arguments), {Invocation::Action::record, {}, {}}, "mixstack record",
       [&](OptionSet& options) { declare(options, raw, record); }, record_page());
   if (result.action != Invocation::Action::record) return result;
-  for (const std::string& text : {read_pids(raw, record), read_sampling(raw.sampling, record), read_mode(raw, record), read_state(raw, record),
-                                  read_rotate(raw, record), read_serve(raw, record), read_push(raw, record)})
+  for (const std::string& text :
+       {read_pids(raw, record), read_sampling(raw.sampling, record), read_mode(raw, record), read_state(raw, record),
+        read_rotate(raw, record), read_serve(raw, record), read_push(raw, record)})
     if (!text.empty()) return wrong(text);
   result.record = std::move(record);
   return result;

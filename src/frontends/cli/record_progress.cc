@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/words/made_names.h"
 #include "frontends/cli/fd_output.h"
 #include "frontends/cli/recorded_process.h"
 #include "frontends/cli/terminal.h"
-#include "base/words/made_names.h"
 #include "output/report/escape.h"
-#include "output/report/rate_words.h"
 #include "output/report/fit.h"
+#include "output/report/rate_words.h"
 #include "output/report/words.h"
 
 namespace mixstack::cli {
@@ -115,8 +115,8 @@ std::string made_words(const Recording& recording) {
   }
   if (bytes == 0) return {};
   const double seconds = std::max(static_cast<double>(recording.facts.duration_ns) / 1e9, 1e-3);
-  std::string text = fmt::format("  {}, {} a second", report::amount_words(bytes),
-                                 report::amount_words(bytes / seconds));
+  std::string text =
+      fmt::format("  {}, {} a second", report::amount_words(bytes), report::amount_words(bytes / seconds));
   if (without != 0) text += fmt::format("; {:.1f} % of it without a sample", 100 * without / bytes);
   return text + "\n";
 }

@@ -28,7 +28,7 @@ record::RecorderOptions recorder_options(const RecordArguments& arguments) {
   options.want = arguments.mode == RecordMode::cpu      ? record::Want::cpu
                  : arguments.mode == RecordMode::alloc  ? record::Want::allocations
                  : arguments.mode == RecordMode::faults ? record::Want::first_uses
-                                                       : record::Want::wall;
+                                                        : record::Want::wall;
   options.hertz = arguments.hertz;
   options.most_held = arguments.most_held;
   options.may_stop = !arguments.no_stop;

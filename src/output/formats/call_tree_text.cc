@@ -95,14 +95,15 @@ void write_losses(report::Writer& out, const Recording& recording, const Recordi
 
 void write_bytes_account(report::Writer& out, const Recording& recording, const RecordingView& view) {
   const RecordingFacts& facts = recording.facts;
-  out << "# " << report::amount_words(static_cast<double>(view.shown)) << " by " << counted(facts.account.samples, "sample");
+  out << "# " << report::amount_words(static_cast<double>(view.shown)) << " by "
+      << counted(facts.account.samples, "sample");
   if (facts.duration_ns != 0) {
     const double second = static_cast<double>(view.shown) * 1e9 / static_cast<double>(facts.duration_ns);
-    out << "; recorded for " << seconds(facts.duration_ns) << ": "
-        << report::amount_words(second) << " a second";
+    out << "; recorded for " << seconds(facts.duration_ns) << ": " << report::amount_words(second) << " a second";
   }
   out << '\n';
-  if (view.left_out != 0) out << "# not shown: " << report::amount_words(static_cast<double>(view.left_out)) << " that were not asked for\n";
+  if (view.left_out != 0)
+    out << "# not shown: " << report::amount_words(static_cast<double>(view.left_out)) << " that were not asked for\n";
   write_losses(out, recording, view);
 }
 

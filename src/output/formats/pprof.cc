@@ -158,9 +158,8 @@ void PprofWriter::samples(const RecordingView& view, PprofTables& tables) {
 void PprofWriter::write() {
   clocks_ = clocks_of(recording_, options_);
   // Without a period (folded stacks of another profiler) samples have no duration: write counts only.
-  std::erase_if(clocks_, [this](SampleClock clock) {
-    return clock != SampleClock::bytes && recording_.period_ns(clock) == 0;
-  });
+  std::erase_if(clocks_,
+                [this](SampleClock clock) { return clock != SampleClock::bytes && recording_.period_ns(clock) == 0; });
   ProfileOptions options = options_;
   options.by_thread = options.by_process = false;
   options.every_clock = clocks_.size() > 1;

@@ -192,7 +192,8 @@ class Picture {
   [[nodiscard]] std::string account_words() const {
     std::string words = account_line(recording_);
     const bool is_bytes = tree_.clock == SampleClock::bytes;
-    words += fmt::format("; shown: {}", is_bytes ? amount_words(static_cast<double>(tree_.nodes[0].total)) : counted(tree_.nodes[0].total, "sample"));
+    words += fmt::format("; shown: {}", is_bytes ? amount_words(static_cast<double>(tree_.nodes[0].total))
+                                                 : counted(tree_.nodes[0].total, "sample"));
     if (recording_.period_ns(tree_.clock) != 0)
       words += fmt::format(" of {} time", tree_.clock == SampleClock::cpu ? "processor" : "wall");
     if (tree_.runnable != 0)

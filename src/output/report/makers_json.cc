@@ -42,9 +42,9 @@ void write_makers_json(Writer& out, const MemoryMakers& makers) {
   write_shares(json.key("types"), makers.types, "place");
   write_shares(json.key("places"), makers.places, "type");
   json.text_or_null("source", makers.source);
-  json.text_or_null("next", makers.has_samples ? "mixstack record -m alloc -p " + std::to_string(makers.pid) +
-                                                     " -d 10 -o alloc.html"
-                                               : std::string());
+  json.text_or_null("next", makers.has_samples
+                                ? "mixstack record -m alloc -p " + std::to_string(makers.pid) + " -d 10 -o alloc.html"
+                                : std::string());
   json.close();
   out << '\n';
 }

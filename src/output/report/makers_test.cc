@@ -13,7 +13,8 @@ MemoryMakers makers() {
   m.name = "orders\x1b";
   m.time = std::chrono::seconds(2);
   m.has_bytes = m.has_samples = true;
-  m.threads = {{.tid = 12, .name = "work\x1b", .small = 150'000'000, .large = 50'000'000}, {.tid = 13, .name = "", .small = 0}};
+  m.threads = {{.tid = 12, .name = "work\x1b", .small = 150'000'000, .large = 50'000'000},
+               {.tid = 13, .name = "", .small = 0}};
   m.samples = 400;
   m.sampled = 100;
   m.types = {{.name = "byte[]", .type_or_place = "Shop.Load()", .bytes = 75}};

@@ -49,9 +49,10 @@ void write_shares(Writer& out, const MemoryMakers& makers, const std::vector<Mak
   out << fmt::format("\n{:>12} {:>8}  {}\n", "allocated", "share", title);
   for (std::size_t i = 0; i < std::min(shares.size(), most); i++) {
     const MakerShare& share = shares[i];
-    out << fmt::format("{:>12} {:>8}  {}{}\n", rate(makers, share.bytes, makers.sampled),
-                       percent(share.bytes, makers.sampled), escape_for_terminal(share.name),
-                       share.type_or_place.empty() ? "" : fmt::format("{}{}", joint, escape_for_terminal(share.type_or_place)));
+    out << fmt::format(
+        "{:>12} {:>8}  {}{}\n", rate(makers, share.bytes, makers.sampled), percent(share.bytes, makers.sampled),
+        escape_for_terminal(share.name),
+        share.type_or_place.empty() ? "" : fmt::format("{}{}", joint, escape_for_terminal(share.type_or_place)));
   }
   if (shares.size() <= most) return;
   std::uint64_t rest = 0;

@@ -127,7 +127,8 @@ void WriteWatch::drain(const std::function<void(std::size_t word, const PerfSamp
     if (record.empty()) return;  // it was damaged, and all of it dropped
     if (const auto read = reader_.read(record)) {
       if (const auto* sample = std::get_if<PerfSample>(&*read)) {
-        const auto at = std::find_if(events_.begin(), events_.end(), [&](const Event& e) { return e.id == sample->event; });
+        const auto at =
+            std::find_if(events_.begin(), events_.end(), [&](const Event& e) { return e.id == sample->event; });
         if (at != events_.end()) visit(static_cast<std::size_t>(at - events_.begin()), *sample);
       }
     }

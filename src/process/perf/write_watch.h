@@ -58,8 +58,8 @@ class WriteWatch {
   bool tells_lost_ = false;
 };
 
-/// What a hit costs the thread that writes (ns), measured on the calling thread: about a microsecond on a machine, tens of
-/// them in a virtual machine within another one. Nothing: it may not watch itself. Takes some milliseconds.
+/// What a hit costs the thread that writes (ns), measured on the calling thread: about a microsecond on a machine, tens
+/// of them in a virtual machine within another one. Nothing: it may not watch itself. Takes some milliseconds.
 [[nodiscard]] std::optional<double> measure_hit_cost(Arch arch);
 
 /// Whether a failed `open` means that all debug registers are taken, by a debugger's watchpoints or other profilers.

@@ -78,9 +78,7 @@ TEST(WriteWatch, TakesTheRegistersThatAreFree) {
     ASSERT_FALSE(third.has_value());
     EXPECT_TRUE(are_registers_taken(third.error()));
   }
-  {
-    const WriteWatch gone = std::move(*first);
-  }
+  { const WriteWatch gone = std::move(*first); }
   EXPECT_TRUE(WriteWatch::open(tid, test::kHostCpu, words, {}).has_value());
 }
 
