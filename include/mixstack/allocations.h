@@ -1,4 +1,4 @@
-// Who makes the memory: bytes of objects by thread, type and place in the program, as plain data.
+// Objects that threads are just making, as plain data.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Who makes the objects of a process: bytes by thread, type and place in the program over a time, as plain data.
+// The makers of the objects of a process: bytes by thread, type and place in the program over a time, as plain data.
 #pragma once
 
 #include <chrono>

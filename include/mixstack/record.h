@@ -14,10 +14,10 @@ namespace mixstack {
 enum class RecordMode : std::uint8_t {
   wall,  ///< all threads: what runs and what waits
   cpu,   ///< running threads alone
-  /// What makes objects, weighted by their bytes (`SampleClock::bytes`); the innermost frame of each stack is the type
-  /// of the object. Of managed heaps alone.
+  /// The makers of managed objects, weighted by bytes (`SampleClock::bytes`); the innermost frame of each stack is the
+  /// type of the object.
   allocations,
-  /// What uses memory that was not there, native or managed, weighted by bytes: a page fault stands for a page, also
+  /// First uses of memory, native or managed, weighted by bytes: a page fault stands for a page, also
   /// where the kernel gave a huge one. By perf events alone.
   first_uses,
 };

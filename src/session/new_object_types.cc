@@ -17,7 +17,7 @@ Result<std::vector<std::string>> ProcessSession::new_object_types(std::span<cons
   for (const auto& runtime : worker->runtimes()) {
     const auto made = runtime->new_objects();
     if (!made || made->is_moving()) continue;
-    // What moves first is read first: names take longer.
+    // Objects are read first, since they move; names take longer.
     std::vector<Address> tables(objects.size());
     for (std::size_t i = 0; i < objects.size(); i++)
       if (types[i].empty()) tables[i] = made->type_of(objects[i].words, objects[i].is_large);

@@ -56,21 +56,31 @@ Address NewObjects::reaching_into(Address room) {
   return 0;
 }
 
-/// All places that prove an object must prove the same one.
-Address NewObjects::small(std::span<const Address> places) {
-  Address found = 0;
+/// Where rooms begin, as far as the registers say: one of them is the room's limit, and another one its size, which is
+/// that of the smallest object more. Without such ones all places before the last.
+std::vector<Address> NewObjects::rooms(std::span<const std::uint64_t> words, std::span<const Address> places) {
+  std::vector<Address> proved, possible;
   for (const Address place : places) {
-    const bool is_room = place + kSmallest <= places.back() && places.back() - place <= kMostRoom;
-    const Address object = is_room ? reaching_into(place) : 0;
+    const auto is_size_to = [&](Address limit) {
+      const std::uint64_t size = limit - place + kSmallest;
+      return limit > place && size <= kMostRoom && std::find(words.begin(), words.end(), size) != words.end();
+    };
+    if (std::any_of(places.begin(), places.end(), is_size_to)) proved.push_back(place);
+    if (place + kSmallest <= places.back() && places.back() - place <= kMostRoom) possible.push_back(place);
+  }
+  return proved.empty() ? possible : proved;
+}
+
+/// All rooms must prove the same object. One that begins with an object is not looked at further: before it may lie
+/// what was there before the last collection.
+Address NewObjects::small(std::span<const Address> rooms, Address limit) {
+  Address found = 0;
+  for (const Address room : rooms) {
+    const auto size = size_at(room);
+    const bool begins = size && room + *size <= limit + kSmallest;
+    const Address object = begins ? room : reaching_into(room);
     if (object != 0 && found != 0 && object != found) return 0;
     if (object != 0) found = object;
-  }
-  if (found != 0) return found;
-  for (const Address place : places) {
-    const auto size = place != places.back() && places.back() - place <= kMostRoom ? size_at(place) : std::nullopt;
-    if (!size || place + *size > places.back() + kSmallest) continue;
-    if (found != 0) return 0;
-    found = place;
   }
   return found;
 }
@@ -89,7 +99,7 @@ Address NewObjects::large(std::span<const Address> places) {
 Address NewObjects::type_of(std::span<const std::uint64_t> words, bool is_large) {
   const std::vector<Address> places = in_heap(words);
   if (places.empty() || free_ == 0) return 0;
-  const Address object = is_large ? large(places) : small(places);
+  const Address object = is_large ? large(places) : small(rooms(words, places), places.back());
   return object == 0 ? 0 : memory_.pointer_at(object).value_or(0) & ~kLowBits;
 }
 

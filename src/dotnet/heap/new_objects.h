@@ -37,7 +37,9 @@ class NewObjects {
   [[nodiscard]] std::vector<Address> in_heap(std::span<const std::uint64_t> words) const;
   [[nodiscard]] std::optional<std::uint64_t> size_at(Address object);
   [[nodiscard]] Address reaching_into(Address room);
-  [[nodiscard]] Address small(std::span<const Address> places);
+  [[nodiscard]] static std::vector<Address> rooms(std::span<const std::uint64_t> words,
+                                                  std::span<const Address> places);
+  [[nodiscard]] Address small(std::span<const Address> rooms, Address limit);
   [[nodiscard]] Address large(std::span<const Address> places);
 
   RuntimeMemory memory_;

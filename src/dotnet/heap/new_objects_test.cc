@@ -69,6 +69,21 @@ TEST_F(NewObjectsTest, TwoThatContradictEachOther) {
   EXPECT_EQ(type_of({kRoom, kRoom + 0x100, kLimit}), 0u);
 }
 
+TEST_F(NewObjectsTest, TheSizeOfARoomTellsWhereItBegins) {
+  put(kRoom, heap_.object_type);
+  put(kRoom + 0x100, heap_.array, 1);
+  EXPECT_EQ(type_of({kRoom, kRoom + 0x100, kLimit, 0x2000}), heap_.object_type);
+  EXPECT_EQ(type_of({kRoom, kRoom + 0x100, kLimit, 0x2000 - 0x100}), heap_.array);
+}
+
+/// Before the room lies an object of the time before the last collection.
+TEST_F(NewObjectsTest, ARoomThatBeginsWithAnObject) {
+  put(kRoom - 40 - 24, kFree);
+  put(kRoom - 40, heap_.array, 8);
+  put(kRoom, heap_.object_type);
+  EXPECT_EQ(type_of({kRoom, kLimit}), heap_.object_type);
+}
+
 TEST_F(NewObjectsTest, LargeOnes) {
   put(kRoom, heap_.array, 20'000);
   EXPECT_EQ(type_of({kRoom, 7}, true), heap_.array);

@@ -48,7 +48,7 @@ std::map<std::uint32_t, std::string> names_of(const Recording& recording) {
   return names;
 }
 
-/// What threads allocated between two readings. One that began in between has no first reading: all of it counts.
+/// The bytes of threads between two readings. One that began in between has no first reading: all of it counts.
 void add_threads(const std::map<Key, Bytes>& before, const std::map<Key, Bytes>& after,
                  const std::map<std::uint32_t, std::string>& names, MemoryMakers& out) {
   const auto proc = process::ProcDir::open(out.pid);

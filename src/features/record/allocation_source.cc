@@ -31,11 +31,11 @@ namespace {
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kIdle = 10 * kSecond;  // a thread that has allocated nothing for so long is not watched
 constexpr double kSmallRoom = 8192, kLargeObject = 100e3;  // bytes of a hit, roughly: for rates only
+constexpr std::uint32_t kCalm = 4;                         // rounds without a collection
 constexpr std::size_t kFewThreads = 16;                    // with larger rings
 constexpr std::size_t kMostListed = 1 << 14, kMostObjects = 4096, kSmall = 0, kLarge = 1;
-constexpr double kLeastCost = 500, kMostCost = 500e3;  // ns
-constexpr std::uint64_t kLongestWindow = 4'000'000;    // ns of the clock
-constexpr std::uint32_t kMostHits = 40;                // of a window: a ring has room for more
+constexpr std::uint64_t kLongestWindow = 12'000'000;  // ns of the clock
+constexpr std::uint32_t kMostHits = 40;               // of a window: a ring has room for more
 
 void sleep_until(std::uint64_t ns) {
   timespec at{};
@@ -85,8 +85,8 @@ Result<std::unique_ptr<AllocationSource>> AllocationSource::open(std::shared_ptr
       continue;
     }
     const auto cost = perf::measure_hit_cost(source->arch_);
-    source->is_measured_ = cost.has_value();
-    source->cost_ = std::clamp(cost.value_or(source->cost_), kLeastCost, kMostCost);
+    if (cost) source->cost_.set_own(*cost);
+    if (cost) source->cost_ns_ = static_cast<std::uint32_t>(source->cost_.ns());
     return source;
   }
   return fail(last);
@@ -150,7 +150,9 @@ void AllocationSource::note(const Look& now, SampleBatch& batch) {
         word.rate += (bytes / seconds / (i == kSmall ? kSmallRoom : kLargeObject) - word.rate) / 4;
     }
   }
+  const std::uint64_t passed = is_first ? 0 : now.at_ns - noted_ns_;
   noted_ns_ = now.at_ns;
+  for (auto& [key, thread] : threads_) measure(thread, passed);
   for (auto at = threads_.begin(); at != threads_.end();) {
     if (at->second.round == round_) {
       ++at;
@@ -203,10 +205,12 @@ void AllocationSource::choose() {
   wanted_ = wanted.size();
   // Some 2000 samples a second of all threads.
   rule_.most_hits = std::clamp(50.0 / static_cast<double>(std::max<std::size_t>(wanted.size(), 1)), 1.0, 8.0);
+  // Where collections come often, types of hits that were long ago cannot be read.
+  const double longest = calm_rounds_ >= kCalm ? rule_.round_ns : rule_.longest;
   for (Thread* thread : wanted) {
     if (!thread->watch) (void)watch(*thread);
     for (std::size_t i = 0; i < thread->watched(); i++)
-      thread->words[i].length = rule_.length(thread->words[i].rate, cost_);
+      thread->words[i].length = std::min(rule_.length(thread->words[i].rate, cost_.ns()), longest);
   }
 }
 
@@ -215,8 +219,8 @@ bool AllocationSource::close(Thread& thread, std::size_t i) const {
   Word& word = thread.words[i];
   const std::uint64_t hits = thread.watch->counts(i).hits - word.last.hits;
   const auto since = static_cast<double>(monotonic_ns() - word.opened_ns);
-  const bool is_over =
-      own_time(since, hits, cost_) >= word.length || hits >= kMostHits || since > static_cast<double>(kLongestWindow);
+  const bool is_over = own_time(since, hits, cost_.ns()) >= word.length || hits >= kMostHits ||
+                       since > static_cast<double>(kLongestWindow);
   if (!is_over) return false;
   thread.watch->switch_off(i);
   return true;
@@ -232,6 +236,7 @@ void AllocationSource::watch_windows(const std::stop_token& stop) {
       if (!is_always && word.is_on) thread.watch->switch_off(i);
       if (is_always && !word.is_on) thread.watch->switch_on(i);
       word.is_on = is_always;
+      if (is_always) word.opened_ns = monotonic_ns();
       if (!is_always) open.emplace_back(&thread, i);
     }
   for (const auto& [thread, i] : open) {
@@ -251,9 +256,11 @@ void AllocationSource::watch_windows(const std::stop_token& stop) {
 void AllocationSource::add_hit(Thread& thread, std::size_t word, const perf::PerfSample& sample, SampleBatch& batch) {
   Word& of = thread.words[word];
   const double own =
-      own_time(static_cast<double>(sample.time_ns) - static_cast<double>(of.opened_ns), of.hits++, cost_);
+      own_time(static_cast<double>(sample.time_ns) - static_cast<double>(of.opened_ns), of.hits++, cost_.ns());
   if (sample.time_ns < begin_ns_ || !sample.has_user || (!of.is_on && own > of.length)) return;
   of.counted++;
+  if (of.hit_ns != 0) of.between.push_back(static_cast<double>(sample.time_ns - std::min(sample.time_ns, of.hit_ns)));
+  of.hit_ns = sample.time_ns;
   const auto bytes = sample.stack.first(ends_.fit(sample.tid, sample.stack_base, sample.stack.size()));
   ThreadCapture capture;
   capture.tid = capture.ns_tid = sample.tid;
@@ -274,24 +281,40 @@ void AllocationSource::read_hits(SampleBatch& batch) {
   for (auto& [key, one] : threads_) {
     if (!one.watch) continue;
     Thread& thread = one;
-    for (Word& word : thread.words) word.hits = word.counted = 0;
+    for (Word& word : thread.words) {
+      word.hits = word.counted = 0;
+      word.hit_ns = 0;
+      word.between.clear();
+    }
     thread.watch->drain(
         [&](std::size_t word, const perf::PerfSample& sample) { add_hit(thread, word, sample, batch); });
   }
 }
 
-void AllocationSource::count_losses() {
+/// The processor time of a thread that allocates much: its rate is that of the time that it ran.
+void AllocationSource::measure(Thread& thread, std::uint64_t passed_ns) const {
+  const bool is_busy = thread.words[kSmall].rate >= HitCost::kLeastRate;
+  const std::uint64_t before = std::exchange(thread.cpu_ns, is_busy ? cpu_ns_of_thread(proc_.pid(), thread.tid) : 0);
+  if (before == 0 || thread.cpu_ns <= before || passed_ns == 0) return;
+  const double share = static_cast<double>(thread.cpu_ns - before) / static_cast<double>(passed_ns);
+  thread.cpu_share += (std::clamp(share, 0.05, 1.0) - thread.cpu_share) / 8;
+}
+
+void AllocationSource::count_hits() {
   for (auto& [key, thread] : threads_)
     for (std::size_t i = 0; i < thread.watched(); i++) {
       Word& word = thread.words[i];
       const perf::WriteWatch::Counts now = thread.watch->counts(i);
       lost_ += now.lost - std::min(now.lost, word.last.lost);
+      if (i == kSmall && !word.is_on) cost_.add(word.between, word.rate / thread.cpu_share);
       word.last = now;
     }
+  if (cost_ns_ != 0) cost_ns_ = static_cast<std::uint32_t>(cost_.ns());
 }
 
-/// `before`: the numbers of collections right before the windows. Who is watched all the time may have been hit
-/// earlier, and another object may lie there by now, if a collection was in between: such types are not read.
+/// `before`: the numbers of collections right before the windows. A thread that is watched all the time may
+/// have been hit earlier, and another object may lie there by now, if a collection was in between: such types are not
+/// read.
 void AllocationSource::name_types(SampleBatch& batch, const Collections& before) {
   if (objects_.empty() || std::find(before.begin(), before.end(), std::nullopt) != before.end()) return;
   const std::lock_guard lock(session_->mutex);
@@ -341,8 +364,9 @@ Result<SampleBatch> AllocationSource::next(const std::stop_token& stop) {
   objects_.clear();
   read_hits(batch);
   name_types(batch, collections);
+  calm_rounds_ = collections == last_collections_ ? std::min(calm_rounds_ + 1, 2 * kCalm) : 0;
   last_collections_ = collections;
-  count_losses();
+  count_hits();
   weigh(batch);
   ends_.look(closed);
   batch.until_ns = 0;
@@ -371,7 +395,8 @@ SourceAccount AllocationSource::account() const {
 
 std::string AllocationSource::words() const {
   std::string words = "breakpoints on allocation limits";
-  if (is_measured_) words += ", " + std::to_string(std::max(std::lround(cost_ / 1000), 1L)) + " us a hit";
+  if (const std::uint32_t ns = cost_ns_; ns != 0)
+    words += ", " + std::to_string(std::max((ns + 500) / 1000, 1u)) + " us a hit";
   if (const std::uint32_t refused = refused_; refused != 0)
     words += ", " + std::to_string(refused) + " threads whose debug registers are taken";
   return words;

@@ -47,6 +47,8 @@ class AllocationSource final : public SampleSource {
     std::uint64_t opened_ns = 0;    ///< the last window
     std::uint64_t gap_ns = 0;       ///< from the window before to this one
     std::uint32_t hits = 0;         ///< of this round
+    std::uint64_t hit_ns = 0;       ///< the last one; 0: none in this round
+    std::vector<double> between;    ///< ns from hit to hit in this round
     std::uint32_t counted = 0;      ///< of these: in the window's own time
   };
   struct Thread {
@@ -56,7 +58,9 @@ class AllocationSource final : public SampleSource {
     bool is_refused = false;
     Word words[2];                   ///< small, large
     std::uint64_t allocated_ns = 0;  ///< when it last allocated
-    std::uint64_t round = 0;         ///< in which it was last listed
+    std::uint64_t cpu_ns = 0;        ///< processor time, if it allocates much
+    double cpu_share = 1;
+    std::uint64_t round = 0;  ///< in which it was last listed
     std::string comm;
     [[nodiscard]] std::size_t watched() const { return watch ? watch->words() : 0; }
   };
@@ -83,7 +87,8 @@ class AllocationSource final : public SampleSource {
   void watch_windows(const std::stop_token& stop);
   void read_hits(SampleBatch& batch);
   void add_hit(Thread& thread, std::size_t word, const perf::PerfSample& sample, SampleBatch& batch);
-  void count_losses();
+  void measure(Thread& thread, std::uint64_t passed_ns) const;
+  void count_hits();
   void weigh(SampleBatch& batch);
   void name_types(SampleBatch& batch, const Collections& before);
   [[nodiscard]] bool close(Thread& thread, std::size_t word) const;
@@ -97,8 +102,7 @@ class AllocationSource final : public SampleSource {
   std::unordered_map<std::uint32_t, ThreadId> tids_;  ///< by number in the target's namespace, if that is another one
   std::vector<Hit> hits_;
   std::vector<NewObject> objects_;  ///< of `hits_`
-  double cost_ = 20e3;              ///< of a hit, ns
-  bool is_measured_ = false;
+  HitCost cost_;
   WindowRule rule_;
   StackBytes stacks_;
   StackEnds ends_;
@@ -107,8 +111,10 @@ class AllocationSource final : public SampleSource {
   std::uint64_t begin_ns_ = 0;  ///< 0: warming up
   std::uint64_t next_ns_ = 0, noted_ns_ = 0, round_ = 0;
   std::uint64_t lost_ = 0;
+  std::uint32_t calm_rounds_ = 0;
   std::size_t wanted_ = 0;                  ///< threads to be watched
   Collections last_collections_;            ///< right before the windows of the last round
+  std::atomic<std::uint32_t> cost_ns_ = 0;  ///< of a hit; 0: not measured
   std::atomic<std::uint32_t> refused_ = 0;  ///< threads whose debug registers were taken; for `words`, in any thread
 };
 

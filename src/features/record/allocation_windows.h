@@ -3,9 +3,43 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace mixstack::record {
+
+/// The cost of a hit to the thread: at least what it is on a thread of ours. Where a thread allocates all the time, the
+/// time from hit to hit shows it in place: it is longer than from room to room of a thread that is not watched.
+class HitCost {
+ public:
+  static constexpr double kLeast = 500, kMost = 500e3;  // ns
+  static constexpr double kLeastRate = 20e3;            // hits a second: where costs are felt
+
+  void set_own(double ns) { own_ = std::clamp(ns, kLeast, kMost); }
+  /// Times from hit to hit (ns) in one window, of a thread that would be hit so often in a second of its processor
+  /// time.
+  void add(std::vector<double>& between, double rate) {
+    if (between.size() < 2 || rate < kLeastRate) return;
+    const auto middle = between.begin() + static_cast<std::ptrdiff_t>(between.size() / 2);
+    std::nth_element(between.begin(), middle, between.end());
+    const double most = 4 * *middle;  // beyond it the thread did not run
+    double sum = 0;
+    int count = 0;
+    for (const double one : between) {
+      if (one > most) continue;
+      sum += one;
+      count++;
+    }
+    const double each = std::clamp(sum / count - 1e9 / rate, 0.0, kMost);
+    in_place_ += (each - in_place_) / (++seen_ < kSettled ? seen_ : kSettled);
+  }
+  [[nodiscard]] double ns() const { return std::max(own_, seen_ >= kFew ? in_place_ : 0.0); }
+
+ private:
+  static constexpr double kSettled = 64, kFew = 8;
+  double own_ = 20e3, in_place_ = 0, seen_ = 0;
+};
 
 /// The length of a window. Hits make the thread's time longer, and more so where it allocates much: a window that ended
 /// with the clock would see too little of what allocates most. So it ends after some time of the thread's own
@@ -17,12 +51,14 @@ struct WindowRule {
   double most_cost = 0.005;  ///< largest share of its time that a thread may lose
   double most_hits = 8;      ///< wanted of a thread in a window
 
-  /// Own time (ns) of the window of a thread that would be hit so often (hits a second), if a hit costs that (ns). Not
-  /// less than `round_ns`: it is watched all the time.
+  double longest = 5e5;  ///< ns of a window: types are read soon after it
+
+  /// Own time (ns) of the window of a thread that would be hit so often (hits a second), if a hit costs that (ns).
+  /// `round_ns`: it may be watched all the time.
   [[nodiscard]] double length(double rate, double cost) const {
-    if (rate * round_ns / 1e9 < 0.5) return round_ns;
-    const double affordable = most_cost * round_ns / cost;
-    return std::clamp(std::max(std::min(most_hits, affordable), 1.0) * 1e9 / rate, kLeast, round_ns);
+    const double hits = std::min(most_hits, most_cost * round_ns / cost);
+    if (rate * round_ns / 1e9 <= hits) return round_ns;
+    return std::clamp(std::max(hits, 1.0) * 1e9 / rate, kLeast, longest);
   }
 };
 [[nodiscard]] inline double own_time(double since_opened, std::uint64_t hits, double cost) {

@@ -5,6 +5,31 @@
 namespace mixstack::record {
 namespace {
 
+TEST(HitCost, IsWhatAHitTakesInPlace) {
+  HitCost cost;
+  cost.set_own(5e3);
+  EXPECT_EQ(cost.ns(), 5e3);
+  // 100,000 rooms a second, one each 10 us; watched, one each 30 us. Once the thread did not run.
+  for (int i = 0; i < 100; i++) {
+    std::vector<double> between{30e3, 29e3, 31e3, 4e6};
+    cost.add(between, 100e3);
+  }
+  EXPECT_NEAR(cost.ns(), 20e3, 100);
+}
+
+TEST(HitCost, IsNotLearntFromThreadsThatAllocateLittle) {
+  HitCost cost;
+  cost.set_own(5e3);
+  for (int i = 0; i < 100; i++) {
+    std::vector<double> rare{1e6, 1e6, 1e6}, one{30e3};
+    cost.add(rare, 1e3);
+    cost.add(one, 100e3);
+  }
+  EXPECT_EQ(cost.ns(), 5e3);
+  cost.set_own(1);
+  EXPECT_EQ(cost.ns(), HitCost::kLeast);
+}
+
 TEST(WindowRule, TakesNoMoreOfAThreadThanItMay) {
   const WindowRule rule;
   for (const double cost : {1e3, 10e3, 60e3, 120e3}) {
@@ -12,7 +37,7 @@ TEST(WindowRule, TakesNoMoreOfAThreadThanItMay) {
       const double length = rule.length(rate, cost), hits = length * rate / 1e9;
       EXPECT_LE(hits * cost, std::max(rule.most_cost * rule.round_ns, cost) + 1) << cost << ' ' << rate;
       EXPECT_LE(hits, rule.most_hits + 1e-6);
-      EXPECT_LE(length, rule.round_ns);
+      EXPECT_TRUE(length == rule.round_ns || length <= rule.longest) << cost << ' ' << rate;
     }
   }
   EXPECT_NEAR(rule.length(125e3, 60e3), 2.083 / 125e3 * 1e9, 10);  // two hits or so in each 25 ms

@@ -88,7 +88,7 @@ class SampleSource {
   /// Waits until samples are due, at most about 100 ms: an empty batch is no error. `no_such_process`: the target has
   /// ended; `process_changed`: it has executed another program.
   [[nodiscard]] virtual Result<SampleBatch> next(const std::stop_token& stop) = 0;
-  /// What is left when no more is asked for; then it samples no more.
+  /// The rest, when no more is asked for; then it samples no more.
   [[nodiscard]] virtual SampleBatch rest() { return {}; }
   [[nodiscard]] virtual SourceAccount account() const = 0;
   /// It stops threads by ptrace: a second tracer would be refused.

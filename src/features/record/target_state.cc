@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/system/number.h"
 #include "base/system/small_file.h"
 
 namespace mixstack::record {
@@ -15,6 +16,13 @@ std::string name_of_thread(std::uint32_t pid, ThreadId tid) {
   std::string name = base::text_at("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/comm", 1);
   if (name.ends_with('\n')) name.pop_back();  // only the last newline is the kernel's
   return name;
+}
+
+std::uint64_t cpu_ns_of_thread(std::uint32_t pid, ThreadId tid) {
+  const std::string text =
+      base::text_at("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/schedstat", 1);
+  std::string_view rest = text;
+  return base::leading_number<std::uint64_t>(rest).value_or(0);
 }
 
 /// The first thread of a process may end before the others.

@@ -11,6 +11,8 @@ namespace mixstack::record {
 
 /// The kernel's short name of a thread; empty when it has gone.
 [[nodiscard]] std::string name_of_thread(std::uint32_t pid, ThreadId tid);
+/// Processor time of a thread; 0: not known.
+[[nodiscard]] std::uint64_t cpu_ns_of_thread(std::uint32_t pid, ThreadId tid);
 /// Nothing of it runs any more: it is gone, or a zombie that waits for its parent. `folder` is /proc/PID.
 [[nodiscard]] bool has_ended(const base::ScopedFd& folder);
 

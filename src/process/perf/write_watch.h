@@ -35,7 +35,7 @@ class WriteWatch {
   [[nodiscard]] std::size_t words() const { return events_.size(); }
   void switch_on(std::size_t word);
   void switch_off(std::size_t word);
-  /// What has been counted of a word while it was switched on.
+  /// Counts of a word while it was switched on.
   struct Counts {
     std::uint64_t hits = 0;     ///< the lost ones, too
     std::uint64_t lost = 0;     ///< had no room; 0 where the kernel does not tell (before Linux 6.0)
@@ -58,8 +58,8 @@ class WriteWatch {
   bool tells_lost_ = false;
 };
 
-/// What a hit costs the thread that writes (ns), measured on the calling thread: about a microsecond on a machine, tens
-/// of them in a virtual machine within another one. Nothing: it may not watch itself. Takes some milliseconds.
+/// The cost of a hit to the thread that writes (ns), measured on the calling thread: about a microsecond on a machine,
+/// tens of them in a virtual machine within another one. Nothing: it may not watch itself. Takes some milliseconds.
 [[nodiscard]] std::optional<double> measure_hit_cost(Arch arch);
 
 /// Whether a failed `open` means that all debug registers are taken, by a debugger's watchpoints or other profilers.
