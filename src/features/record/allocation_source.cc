@@ -206,11 +206,13 @@ void AllocationSource::choose() {
   // Some 2000 samples a second of all threads.
   rule_.most_hits = std::clamp(50.0 / static_cast<double>(std::max<std::size_t>(wanted.size(), 1)), 1.0, 8.0);
   // Where collections come often, types of hits that were long ago cannot be read.
-  const double longest = calm_rounds_ >= kCalm ? rule_.round_ns : rule_.longest;
+  const bool is_calm = calm_rounds_ >= kCalm;
+  rule_.longest = is_calm ? static_cast<double>(kLongestWindow) : WindowRule().longest;
   for (Thread* thread : wanted) {
     if (!thread->watch) (void)watch(*thread);
     for (std::size_t i = 0; i < thread->watched(); i++)
-      thread->words[i].length = std::min(rule_.length(thread->words[i].rate, cost_.ns()), longest);
+      thread->words[i].length =
+          std::min(rule_.length(thread->words[i].rate, cost_.ns()), is_calm ? rule_.round_ns : rule_.longest);
   }
 }
 
