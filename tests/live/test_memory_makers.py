@@ -97,7 +97,7 @@ class Makers(LiveCase):
     def test_debug_registers_are_given_back(self):
         with makers(2, 1000) as debuggee:
             for _ in range(5):  # with two words each, two recordings at once would use up all four
-                self.record(debuggee.pid, "alloc", 0.3)
+                self.record(debuggee.pid, "alloc", "300ms")
 
     def test_the_answer(self):
         with makers(2, 500) as debuggee:
