@@ -8,7 +8,7 @@ namespace {
 std::vector<HelpEntry> sampling_entries(std::string_view until) {
   return {{"-m, --mode", "MODE",
            "wall: all threads, also those that wait; cpu: threads that run, by their processor time; auto (as wall); "
-           "alloc: what makes objects, by their bytes (also --alloc); faults: where memory is first used, by bytes"},
+           "record alone: alloc, faults"},
           {"-r, -F, --rate", "N",
            "samples a second of each thread, 1 to 20000 (wall: 100, cpu: 999); by stops at most 100"},
           {"-d, --duration", "TIME", "10 or 10s, 500ms, 5m, 1h; without it until " + std::string(until)},
@@ -44,14 +44,18 @@ std::vector<HelpEntry> view_entries() {
 HelpBlock record_sampling() {
   return options(
       "What is sampled",
-      joined(joined({{"-p, --pid", "PID", "a process; again, or with commas, for several"},
-                     {"-n, --name", "NAME", "all .NET processes that are called so"},
-                     {"-s, --subprocesses", "", "processes that they start, too"}},
-                    sampling_entries("Ctrl-C or the end of the process")),
-             {{"--async", "", "async methods that await what a thread runs as its outermost frames, marked {awaits}"},
-              {"--no-names", "",
-               "native code without names, which cost no time then: 'mixstack convert FILE.mxr' finds them "
-               "later"}}));
+      joined(
+          joined({{"-p, --pid", "PID", "a process; again, or with commas, for several"},
+                  {"-n, --name", "NAME", "all .NET processes that are called so"},
+                  {"-s, --subprocesses", "", "processes that they start, too"}},
+                 sampling_entries("Ctrl-C or the end of the process")),
+          {{"--alloc", "",
+            "(--mode alloc) what makes objects, by their bytes, with types; --mode faults: where memory is first used, "
+            "by bytes"},
+           {"--async", "", "async methods that await what a thread runs as its outermost frames, marked {awaits}"},
+           {"--no-names", "",
+            "native code without names, which cost no time then: 'mixstack convert FILE.mxr' finds them "
+            "later"}}));
 }
 
 HelpBlock record_output() {

@@ -17,7 +17,7 @@ struct RawRecord {
 };
 
 void declare(OptionSet& options, RawRecord& raw, RecordArguments& record) {
-  declare_sampling(options, raw.sampling, record);
+  declare_sampling(options, raw.sampling, record, "auto|cpu|wall|alloc|faults");
   options.flag("--alloc", raw.alloc);
   options.value("--out", record.out);
   options.value("--format", record.format);

@@ -50,11 +50,11 @@ std::string is_there(const std::string& text) { return text.empty() ? "'' is no 
 
 }  // namespace
 
-void declare_sampling(OptionSet& options, RawSampling& raw, RecordArguments& record) {
+void declare_sampling(OptionSet& options, RawSampling& raw, RecordArguments& record, const std::string& modes) {
   options.positional("PID", raw.more);
   options.value("--pid", raw.pids)->delimiter(',')->allow_extra_args(false);
   options.value("--name", record.name);
-  options.value("--mode", raw.mode)->type_name("auto|cpu|wall|alloc|faults");
+  options.value("--mode", raw.mode)->type_name(modes);
   options.value("--rate", raw.rate)->check(is_there);
   options.value("--duration", raw.duration)->check(is_there);
   options.flag("--idle", record.idle);

@@ -53,7 +53,7 @@ Invocation parse_top(std::vector<std::string> arguments) {
   Invocation result = parse_small(
       std::move(arguments), {Invocation::Action::top, {}, {}}, "mixstack top",
       [&](OptionSet& options) {
-        declare_sampling(options, raw.sampling, top.record);
+        declare_sampling(options, raw.sampling, top.record, "auto|cpu|wall");
         options.value("--interval", raw.interval);
         options.value("--count", raw.count);
         options.value("--rows", raw.rows);
