@@ -5,7 +5,7 @@ function addressOf(state) {
   if (state.icicle) p.set('shape', 'icicle');
   if (state.inverted !== state.defaultInverted) p.set('callers', state.inverted ? '1' : '0');
   if (state.query) p.set('q', state.query);
-  if (state.clock !== state.defaultClock) p.set('clock', state.clock ? 'wall' : 'cpu');
+  if (state.clock !== state.defaultClock) p.set('clock', ['cpu', 'wall', 'bytes'][state.clock]);
   if (ACTIVITIES.some((_, a) => state.activities[a] !== state.defaultActivities[a])) p.set('states', ACTIVITIES.filter((_, a) => state.activities[a]).join('.'));
   const hidden = KINDS.filter((_, k) => state.hidden[k]).map(kind => kind.id);
   if (hidden.length) p.set('hide', hidden.join('.'));
@@ -26,7 +26,7 @@ function readAddress(text, state, recordings) {
   state.icicle = p.get('shape') === 'icicle';
   state.inverted = p.has('callers') ? p.get('callers') === '1' : state.defaultInverted;
   state.query = (p.get('q') || '').slice(0, 1000);
-  if (p.has('clock')) state.clock = p.get('clock') === 'wall' ? 1 : 0;
+  if (p.has('clock')) state.clock = Math.max(['cpu', 'wall', 'bytes'].indexOf(p.get('clock')), 0);
   state.activities = p.has('states') ? ACTIVITIES.map(a => list('states').includes(a)) : state.defaultActivities.slice();
   state.hidden = KINDS.map(kind => list('hide').includes(kind.id));
   state.gc = ['in', 'out'].includes(p.get('gc')) ? p.get('gc') : 'any';

@@ -75,9 +75,17 @@ class App {
   shownIndex() { return this.isDifference && this.state.side === 'before' ? 0 : this.recordings.length - 1; }
   shown() { return this.recordings[this.shownIndex()]; }
   period() {
-    const {facts} = this.shown(), hertz = clockOf(this.shown(), this.state.clock) ? facts.wall_hertz : facts.cpu_hertz;
+    const {facts} = this.shown(), hertz = [facts.cpu_hertz, facts.wall_hertz, 0][clockOf(this.shown(), this.state.clock)];
     return hertz ? 1e9 / hertz : 0;
   }
+
+  // So much of the chosen clock in words.
+  amount(value) {
+    if (this.isOfBytes()) return byteWords(value);
+    const period = this.period();
+    return counted(value, 'sample') + (period ? ', ' + duration(value * period) : '');
+  }
+  isOfBytes() { return clockOf(this.shown(), this.state.clock) === 2; }
 
   makeForest() {
     this.forest = new Forest(this.recordings, this.functions, this.state.hidden);
@@ -139,10 +147,10 @@ class App {
     const {graph, state} = this;
     graph.resize();
     graph.icicle = state.icicle;
-    const all = this.weights.all, period = this.period();
+    const all = this.weights.all;
     graph.show(this.tree, {
       fill: (node, key) => this.fill(node, key), marks: this.marks, theme: this.theme, names: this.functions.names,
-      rootName: `all: ${counted(all, 'sample')}${period ? ', ' + duration(all * period) : ''}`,
+      rootName: `all: ${this.amount(all)}`,
     });
     graph.layout();
     byId('nothing').hidden = all > 0;
@@ -215,7 +223,7 @@ class App {
     const {self, total} = this.after.byFunction(this.forest);
     const before = this.before ? {...this.before.byFunction(this.forest), all: this.before.all} : null;
     this.table.selected = this.marked;
-    this.table.show(this.functions, {self, total, all: this.after.all, period: this.period(), before},
+    this.table.show(this.functions, {self, total, all: this.after.all, period: this.period(), isOfBytes: this.isOfBytes(), before},
       this.state.query && this.marks ? this.marks : null, this.colors);
   }
 

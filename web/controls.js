@@ -219,7 +219,7 @@ class Controls {
     if (node <= 0) return byId('status').replaceChildren(element('span', {}, `Click a box to zoom${hasTimes(app.shown()) ? ', drag over the timeline to choose a part of the time' : ''}. Keys: ?`));
     const key = app.tree.key(node);
     byId('status').replaceChildren(element('b', {}, app.functions.names[key]), element('span', {}, app.functions.modules[key]),
-      element('span', {}, `${percent(app.tree.value(node), app.weights.all)} of all, ${counted(app.tree.value(node), 'sample')}`),
+      element('span', {}, `${percent(app.tree.value(node), app.weights.all)} of all, ${app.isOfBytes() ? byteWords(app.tree.value(node)) : counted(app.tree.value(node), 'sample')}`),
       element('button', {type: 'button', onclick: () => app.showCallersOf(key)}, 'Callers'));
   }
 
@@ -240,9 +240,9 @@ function chip(word, figure, color, on, toggle) {
 
 // Content of the tooltip of a box.
 function describeNode(app, node) {
-  if (node === 0) return [element('b', {}, 'all'), element('p', {}, counted(app.weights.all, 'sample'))];
-  const {tree, functions} = app, key = tree.key(node), value = tree.value(node), all = app.weights.all, period = app.period();
-  const amount = n => n === 0 ? 'none' : `${percent(n, all)}, ${counted(n, 'sample')}${period ? ', ' + duration(n * period) : ''}`;
+  if (node === 0) return [element('b', {}, 'all'), element('p', {}, app.amount(app.weights.all))];
+  const {tree, functions} = app, key = tree.key(node), value = tree.value(node), all = app.weights.all;
+  const amount = n => n === 0 ? 'none' : `${percent(n, all)}, ${app.amount(n)}`;
   const rows = [[app.state.inverted ? 'here' : 'total', amount(value)], [app.state.inverted ? 'not called' : 'self', amount(tree.self(node))]];
   if (app.graph.zoom !== 0) rows.push(['of the zoomed', percent(value, tree.value(app.graph.zoom))]);
   if (app.isDifference) rows.push(['change', `${points(app.change(node))} points of share`]);

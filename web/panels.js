@@ -44,7 +44,7 @@ function accountLine(r) {
   if (account.skipped) parts.push(warn(`${counted(account.skipped, 'round')} left out`, true));
   if (account.cut) parts.push(warn(`${percent(account.cut, account.samples)} incomplete stacks`, account.cut > account.samples / 100));
   if (facts.notes.length) parts.push(warn(counted(facts.notes.length, 'note'), true, facts.notes.join('\n')));
-  if (hasTimes(r)) parts.push(`${duration(facts.duration_ns)} at ${rateWords(facts) || 'an unknown rate'}`);
+  if (hasTimes(r)) parts.push(`${duration(facts.duration_ns)}${r.clocks && r.clocks.has(2) ? '' : ` at ${rateWords(facts) || 'an unknown rate'}`}`);
   if (r.processes.length === 1 && first.pid) parts.push(`pid ${first.pid}`);
   if (r.processes.length > 1) parts.push(`${r.processes.length} processes`);
   if (first && first.runtime) parts.push(`.NET ${first.runtime}`);

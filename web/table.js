@@ -104,7 +104,7 @@ class FunctionTable {
     if (id.endsWith('Change')) {
       return element('div', {class: 'figure ' + (value > 0.00005 ? 'grow' : value < -0.00005 ? 'shrink' : '')}, points(value));
     }
-    if (id.endsWith('Time')) return element('div', {class: 'figure'}, now.period ? duration(value * now.period) : count(value));
+    if (id.endsWith('Time')) return element('div', {class: 'figure'}, now.period ? duration(value * now.period) : now.isOfBytes ? byteWords(value) : count(value));
     return element('div', {class: 'figure'}, percent(value, now.all).replace(' %', ''));
   }
 

@@ -18,6 +18,14 @@ function count(value) { return Math.round(value).toLocaleString('en'); }
 
 function counted(value, one, many = one + 's') { return `${count(value)} ${Math.round(value) === 1 ? one : many}`; }
 
+function byteWords(bytes) {
+  if (bytes < 1000) return counted(bytes, 'byte');
+  const units = ['kB', 'MB', 'GB', 'TB'];
+  let value = bytes / 1000, unit = 0;
+  for (; value >= 999.95 && unit < units.length - 1; unit++) value /= 1000;
+  return `${value.toFixed(1)} ${units[unit]}`;
+}
+
 function duration(ns) {
   if (ns === 0) return '0';
   if (ns < 1e3) return ns.toFixed(0) + ' ns';

@@ -40,6 +40,9 @@ struct AllocatedBytes {
   std::uint32_t os_id = 0;   ///< in the target's pid namespace
   std::uint64_t thread = 0;  ///< address of the runtime's Thread
   std::uint64_t small = 0, large = 0;
+  /// Addresses of the words that the runtime writes when the thread gets new room for small objects, and when it makes
+  /// a large one; 0: not known.
+  std::uint64_t limit_at = 0, large_at = 0;
 };
 
 /// The counters of one runtime. Nothing: not known of this release (the pattern in its code did not match).

@@ -14,6 +14,12 @@ namespace mixstack {
 enum class RecordMode : std::uint8_t {
   wall,  ///< all threads: what runs and what waits
   cpu,   ///< running threads alone
+  /// The makers of managed objects, weighted by bytes (`SampleClock::bytes`); the innermost frame of each stack is the
+  /// type of the object.
+  allocations,
+  /// First uses of memory, native or managed, weighted by bytes: a page fault stands for a page, also
+  /// where the kernel gave a huge one. By perf events alone.
+  first_uses,
 };
 
 /// The steps of a recording, in their order; `sample` comes some ten times a second.
@@ -52,7 +58,8 @@ struct RecordOptions {
 /// meanwhile. Several files are held open for each thread; with too few (RLIMIT_NOFILE) threads are stopped more often,
 /// and a note says so. Losses are in `RecordingFacts::account`; sources that were not allowed are in the notes. Errors:
 /// permission_denied (nothing is allowed, or only stops are, and `may_stop` is false), invalid_argument (no end:
-/// `duration` 0 without `progress`), unsupported (a core, our own process), cancelled, those of reading the process.
+/// `duration` 0 without `progress`), limit_exceeded (allocations: no debug register is free), unsupported (a core, our
+/// own process; allocations: no runtime that tells), cancelled, those of reading the process.
 [[nodiscard]] Result<Recording> record_stacks(Session& session, const RecordOptions& options);
 
 }  // namespace mixstack

@@ -43,9 +43,13 @@ enum class GcMode : std::uint8_t { unknown, cooperative, preemptive };
 inline constexpr GcMode kLastGcMode = GcMode::preemptive;
 [[nodiscard]] std::string_view word_of(GcMode);
 
-/// The clock by which a sample was taken: it stands for a period of CPU time or of wall time.
-enum class SampleClock : std::uint8_t { cpu, wall };
-inline constexpr SampleClock kLastSampleClock = SampleClock::wall;
+/// The measure by which a sample was taken: it stands for a period of CPU time or of wall time, or for bytes.
+enum class SampleClock : std::uint8_t {
+  cpu,
+  wall,
+  bytes,  ///< of objects that were made: `Sample::count` is their number
+};
+inline constexpr SampleClock kLastSampleClock = SampleClock::bytes;
 [[nodiscard]] std::string_view word_of(SampleClock);
 
 /// Indices below refer to lists of the same Recording.
@@ -116,7 +120,7 @@ struct SampleContext {
   friend bool operator==(const SampleContext&, const SampleContext&) = default;
 };
 
-/// `count` periods of one thread, the first of them at `time_ns`.
+/// `count` periods, or bytes, of one thread, the first of them at `time_ns`.
 struct Sample {
   std::uint64_t time_ns = 0;  ///< since the recording began
   std::uint32_t stack = 0;
@@ -126,7 +130,7 @@ struct Sample {
 
 /// Samples in the recording, and lost ones by place of loss.
 struct RecordingAccount {
-  std::uint64_t samples = 0;         ///< periods in the recording
+  std::uint64_t samples = 0;         ///< periods in the recording; of bytes: samples
   std::uint64_t walked = 0;          ///< of those: walked (for the others, the thread had not run since)
   std::uint64_t cut = 0;             ///< of `samples`: the stack's end was not reached
   std::uint64_t lost_in_kernel = 0;  ///< no room in the kernel's buffers
@@ -185,7 +189,7 @@ class Recording {
   [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
   /// Times are multiples of this; 1 as long as nothing was merged.
   [[nodiscard]] std::uint64_t slice_ns() const { return slice_ns_; }
-  /// Nanoseconds per period of a clock; 0: the clock was not sampled.
+  /// Nanoseconds per period of a clock; 0: the clock was not sampled, or is no clock of time.
   [[nodiscard]] std::uint64_t period_ns(SampleClock clock) const;
 
   // Each returns the number of an equal element, added if it is new. Nothing: no room, or an index in it is out of

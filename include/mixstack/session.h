@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "mixstack/allocations.h"
 #include "mixstack/counters.h"
 #include "mixstack/dump.h"
 #include "mixstack/memory.h"
@@ -111,10 +114,18 @@ class Session {
   /// of one runtime may be of moments some microseconds apart. The first call finds the places, later ones take
   /// microseconds. Errors: `unsupported`, those of reading mappings.
   [[nodiscard]] virtual Result<std::vector<RuntimeCounters>> counters() { return fail(ErrorCode::unsupported); }
+  /// The number of the collection that began last (0: none did), one for each of `ProcessDump::runtimes`; nothing: not
+  /// known. After `counters` it takes a microsecond.
+  [[nodiscard]] virtual std::vector<std::optional<std::uint64_t>> collections() { return {}; }
   /// The memory that the runtimes know the use of, one for each of `ProcessDump::runtimes`. Nothing is stopped.
   [[nodiscard]] virtual Result<std::vector<ManagedMemory>> managed_memory() { return fail(ErrorCode::unsupported); }
   /// Counts the objects of the heaps by type, one for each of `ProcessDump::runtimes`. A process is stopped for it.
   [[nodiscard]] virtual Result<std::vector<HeapTypes>> heap_types(const HeapTypesOptions& /*options*/) {
+    return fail(ErrorCode::unsupported);
+  }
+  /// The types of objects that were just being made, in the order of `objects`; empty: the heap does not prove it.
+  /// Nothing is stopped. True if no collection has begun since (`collections`).
+  [[nodiscard]] virtual Result<std::vector<std::string>> new_object_types(std::span<const NewObject> /*objects*/) {
     return fail(ErrorCode::unsupported);
   }
   /// Reads the list of modules and runtimes again, after the target has loaded or unloaded some. Walkers made before

@@ -15,4 +15,11 @@ Result<std::vector<RuntimeCounters>> ProcessSession::counters() {
   return all;
 }
 
+std::vector<std::optional<std::uint64_t>> ProcessSession::collections() {
+  const WorkerPool::Lease worker = this->worker();
+  std::vector<std::optional<std::uint64_t>> all;
+  for (const auto& runtime : worker->runtimes()) all.push_back(runtime->collections());
+  return all;
+}
+
 }  // namespace mixstack::session

@@ -1,9 +1,12 @@
 // A session over any Target: modules, runtimes, capture, walk, names.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/dwarf/dwarf_symbols.h"
@@ -31,8 +34,10 @@ class ProcessSession final : public Session {
   [[nodiscard]] StepperChain& steppers() override { return steppers_; }
   void add_name_provider(std::shared_ptr<NameProvider> provider) override;
   [[nodiscard]] Result<std::vector<RuntimeCounters>> counters() override;
+  [[nodiscard]] std::vector<std::optional<std::uint64_t>> collections() override;
   [[nodiscard]] Result<std::vector<ManagedMemory>> managed_memory() override;
   [[nodiscard]] Result<std::vector<HeapTypes>> heap_types(const HeapTypesOptions& options) override;
+  [[nodiscard]] Result<std::vector<std::string>> new_object_types(std::span<const NewObject> objects) override;
   [[nodiscard]] Result<void> refresh() override;
   void set_runtime_options(const RuntimeOptions& options) override;
   void set_symbol_options(const SymbolOptions& options) override;
@@ -71,8 +76,10 @@ class ProcessSession final : public Session {
   bool native_names_ = true;
   walk::Tables unwind_tables_ = std::make_shared<unwind::UnwindTables>();
   RuntimeOptions runtime_options_;
-  std::shared_ptr<const ProcessGeneration> facts_;       ///< the latest generation
-  std::shared_ptr<const std::vector<Region>> followed_;  ///< the list that it was last compared with
+  std::shared_ptr<const ProcessGeneration> facts_;            ///< the latest generation
+  std::shared_ptr<const std::vector<Region>> followed_;       ///< the list that it was last compared with
+  std::unordered_map<std::uint64_t, std::string> new_types_;  ///< names by MethodTable, since `new_types_at_`
+  std::chrono::steady_clock::time_point new_types_at_{};
   std::shared_ptr<WorkerPool> workers_ = std::make_shared<WorkerPool>();
   StepperChain steppers_;
   std::vector<std::shared_ptr<NameProvider>> providers_;

@@ -120,6 +120,13 @@ def moments():
     return output / "Moments"
 
 
+def makers():
+    """A program whose threads make objects of known types at known places."""
+    output = DEBUGGEES / "Makers"
+    dotnet(REPOSITORY / "tests" / "debuggees" / "Makers", output, *ON_RUNTIME)
+    return output / "Makers"
+
+
 def runtime_async():
     """A program of async methods without state machines (of .NET 10 a preview, which needs DOTNET_RuntimeAsync=1)."""
     output = DEBUGGEES / "RuntimeAsync"

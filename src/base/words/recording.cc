@@ -49,7 +49,10 @@ std::string_view word_of(GcMode mode) {
   return kWords[static_cast<std::size_t>(std::min(mode, kLastGcMode))];
 }
 
-std::string_view word_of(SampleClock clock) { return clock == SampleClock::cpu ? "cpu" : "wall"; }
+std::string_view word_of(SampleClock clock) {
+  constexpr std::string_view kWords[] = {"cpu", "wall", "bytes"};
+  return kWords[static_cast<std::size_t>(std::min(clock, kLastSampleClock))];
+}
 
 template <>
 std::size_t Recording::Hash<std::string>::operator()(const std::string& key) const {
@@ -83,6 +86,7 @@ std::size_t Recording::Hash<SampleContext>::operator()(const SampleContext& key)
 Recording::Recording() : nodes_(1), depths_(1) {}
 
 std::uint64_t Recording::period_ns(SampleClock clock) const {
+  if (clock == SampleClock::bytes) return 0;
   const std::uint32_t hertz = clock == SampleClock::cpu ? facts.cpu_hertz : facts.wall_hertz;
   return hertz == 0 ? 0 : 1'000'000'000u / hertz;
 }

@@ -70,18 +70,20 @@ class ViewMaker {
 std::uint64_t pair_key(std::uint32_t a, std::uint32_t b) { return std::uint64_t{a} << 32 | b; }
 
 struct Clocks {
-  bool cpu = false, wall = false;
+  bool cpu = false, wall = false, bytes = false;
 };
 
 Clocks clocks_in(const Recording& recording) {
   Clocks clocks;
-  for (const Sample& sample : recording.samples())
-    (recording.contexts()[sample.context].clock == SampleClock::cpu ? clocks.cpu : clocks.wall) = true;
+  for (const Sample& sample : recording.samples()) {
+    const SampleClock clock = recording.contexts()[sample.context].clock;
+    (clock == SampleClock::cpu ? clocks.cpu : clock == SampleClock::wall ? clocks.wall : clocks.bytes) = true;
+  }
   return clocks;
 }
 
 std::optional<SampleClock> chosen_of(const Clocks& clocks, const ProfileOptions& options) {
-  if (!clocks.cpu && !clocks.wall) return std::nullopt;
+  if (!clocks.cpu && !clocks.wall) return clocks.bytes ? std::optional(SampleClock::bytes) : std::nullopt;
   constexpr std::uint8_t kNotRunning =
       activity_bit(Activity::runnable) | activity_bit(Activity::waiting) | activity_bit(Activity::blocked);
   const bool wants_wall = options.idle || (options.activities & kNotRunning) != 0;
@@ -257,7 +259,7 @@ std::pair<std::optional<SampleClock>, std::optional<SampleClock>> compared_clock
     return {own(before, first), own(after, second)};
   }
   if (options.clock) return {options.clock, options.clock};
-  const auto both = chosen_of({first.cpu && second.cpu, first.wall && second.wall}, options);
+  const auto both = chosen_of({first.cpu && second.cpu, first.wall && second.wall, false}, options);
   if (both) return {both, both};
   return {chosen_of(first, options), chosen_of(second, options)};
 }

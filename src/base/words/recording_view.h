@@ -74,13 +74,15 @@ struct RecordingView {
   std::vector<ViewNode> nodes{};
   std::vector<ViewSample> samples{};  ///< in order of time
   std::optional<SampleClock> clock{};
-  std::uint64_t period_ns = 0;      ///< ns per count; 0: not known, then weights are counts
+  std::uint64_t period_ns = 0;      ///< ns per count; 0: not known, then weights are counts, or bytes
   std::uint64_t shown = 0;          ///< sum of counts
   std::uint64_t left_out = 0;       ///< counts of this clock that the options exclude
   std::uint64_t idle_left_out = 0;  ///< of those: threads that waited
   std::uint64_t too_many = 0;       ///< of `shown`: in the box "[too many different stacks]"
 
-  /// Nanoseconds, or counts if the period is not known. Saturates instead of overflowing.
+  /// Weights are bytes of objects that were made.
+  [[nodiscard]] bool is_of_bytes() const { return clock == SampleClock::bytes; }
+  /// Nanoseconds or bytes, or counts if the period is not known. Saturates instead of overflowing.
   [[nodiscard]] std::uint64_t weight(std::uint64_t count) const;
   /// By node: counts of samples that end in it.
   [[nodiscard]] std::vector<std::uint64_t> self_counts() const;

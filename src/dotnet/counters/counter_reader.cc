@@ -203,6 +203,8 @@ std::optional<AllocatedBytes> CounterReader::allocated(Address locals) const {
   AllocatedBytes out;
   out.small = small - unused;
   out.large = large;
+  out.limit_at = locals + places_.alloc_limit.offset;
+  out.large_at = locals + places_.alloc_large.offset;
   return out;
 }
 

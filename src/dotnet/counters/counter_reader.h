@@ -22,6 +22,10 @@ class CounterReader {
 
   /// Some microseconds, and one or two for each thread. Numbers that cannot be read, or cannot be right, are left out.
   [[nodiscard]] RuntimeCounters read() const { return read(nullptr); }
+  /// The number of the collection that began last, alone; 0: none yet; nothing: not known.
+  [[nodiscard]] std::optional<std::uint64_t> collections() const {
+    return number<std::uint64_t>(places_.settings == 0 ? 0 : places_.settings + Settings::kNumber);
+  }
   /// The same; `thrown` receives the MethodTables of objects that threads handle as exceptions at this moment. They are
   /// read while threads run: what is no type of exception has to be left out.
   [[nodiscard]] RuntimeCounters read(std::vector<Address>* thrown) const;

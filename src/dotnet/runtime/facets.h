@@ -13,6 +13,7 @@
 #include "dotnet/code/threads.h"
 #include "dotnet/heap/argument_values.h"
 #include "dotnet/heap/heap_counter.h"
+#include "dotnet/heap/new_objects.h"
 #include "dotnet/names/pdb_finder.h"
 #include "dotnet/runtime/freed_code.h"
 #include "dotnet/waits/ends_of_work.h"
@@ -174,6 +175,8 @@ class RuntimeCounting {
 
   /// As the target has them now. The first call finds the places. Each one that is not known is left out.
   [[nodiscard]] virtual RuntimeCounters counters(const images::ModuleMap& /*modules*/) { return {}; }
+  /// The number of the collection that began last; nothing: not known, or `counters` was not called before.
+  [[nodiscard]] virtual std::optional<std::uint64_t> collections() const { return std::nullopt; }
 
  protected:
   ~RuntimeCounting() = default;
@@ -196,6 +199,8 @@ class RuntimeHeap {
   }
   /// A counter of its objects by type; null: none.
   [[nodiscard]] virtual std::unique_ptr<objects::HeapCounter> heap_counter() { return nullptr; }
+  /// For objects that are just being made; null: none.
+  [[nodiscard]] virtual std::unique_ptr<objects::NewObjects> new_objects() { return nullptr; }
 
  protected:
   ~RuntimeHeap() = default;

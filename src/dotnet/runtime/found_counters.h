@@ -22,6 +22,10 @@ class FoundCounters {
 
   /// `modules` are borrowed for the call.
   [[nodiscard]] RuntimeCounters read(const images::ModuleMap& modules);
+  /// As CounterReader; nothing before the first `read`, too.
+  [[nodiscard]] std::optional<std::uint64_t> collections() const {
+    return reader_ ? reader_->collections() : std::nullopt;
+  }
 
  private:
   void find(const images::ModuleMap& modules);

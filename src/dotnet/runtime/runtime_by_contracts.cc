@@ -436,6 +436,11 @@ std::unique_ptr<objects::HeapCounter> RuntimeByContracts::heap_counter() {
   return std::make_unique<objects::HeapCounter>(runtime_->memory(target_.memory()), known_->image.dac_table, *names_);
 }
 
+std::unique_ptr<objects::NewObjects> RuntimeByContracts::new_objects() {
+  if (!runtime_ || !roots_ || !names_) return nullptr;
+  return std::make_unique<objects::NewObjects>(runtime_->memory(target_.memory()), known_->image.dac_table, *names_);
+}
+
 objects::ThreadWaits* RuntimeByContracts::thread_waits() {
   if (!code_ || !roots_) return nullptr;
   if (!waits_) {

@@ -83,7 +83,11 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] objects::HeapReader* heap() override;
   [[nodiscard]] ManagedMemory managed_memory() override;
   [[nodiscard]] std::unique_ptr<objects::HeapCounter> heap_counter() override;
+  [[nodiscard]] std::unique_ptr<objects::NewObjects> new_objects() override;
   [[nodiscard]] RuntimeCounters counters(const images::ModuleMap& modules) override;
+  [[nodiscard]] std::optional<std::uint64_t> collections() const override {
+    return counters_ ? counters_->collections() : std::nullopt;
+  }
   void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) override;
   [[nodiscard]] std::vector<FreedFrame> freed_code(const ProcessDump& dump, const Capture& capture,
                                                    const MemoryReader& now) override;

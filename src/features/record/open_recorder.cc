@@ -5,6 +5,9 @@
 #include <algorithm>
 
 #include "base/system/file_limit.h"
+#include "features/record/allocation_refusal.h"
+#include "features/record/allocation_source.h"
+#include "features/record/fault_period.h"
 #include "features/record/iterator_source.h"
 #include "features/record/perf_source.h"
 #include "features/record/stop_source.h"
@@ -23,7 +26,8 @@ constexpr char kNoKernel[] = "no frames of the kernel of threads that wait or ar
 std::unique_ptr<PerfSource> open_perf(SharedSession& session, const RecorderOptions& options, SampleClock clock,
                                       std::uint32_t hertz, std::vector<std::string>& notes) {
   const TargetInfo& target = session.session->target().info();
-  const auto sampled = options.want == Want::page_faults ? perf::Sampled::page_faults : perf::Sampled::cpu;
+  const bool is_of_faults = options.want == Want::page_faults || options.want == Want::first_uses;
+  const auto sampled = is_of_faults ? perf::Sampled::page_faults : perf::Sampled::cpu;
   auto source = PerfSource::open(target.pid, target.arch, {sampled, options.period, hertz, options.kernel, clock});
   if (source) return std::move(*source);
   notes.push_back("no perf events: " + perf::explain_perf_refusal(source.error()));
@@ -87,20 +91,43 @@ std::unique_ptr<SampleSource> open_waiting(SharedSession& session, const Recorde
       session, StopOptions{.hertz = hertz, .most_held = options.most_held, .waiting_only = has_running});
 }
 
+/// Allocations have one source.
+tl::expected<OpenedRecorder, NotOpened> open_allocations(std::shared_ptr<SharedSession> session,
+                                                         SharedRecording& shared, const RecorderOptions& options) {
+  auto source = AllocationSource::open(session);
+  if (!source) {
+    NotOpened fault{.error = source.error()};
+    fault.notes.push_back("allocations cannot be seen: " + why_no_allocations(source.error()));
+    return tl::unexpected(std::move(fault));
+  }
+  Sources sources;
+  sources.push_back(std::move(*source));
+  StackRecorder::Options stacks = options.stacks;
+  stacks.allocations = true;
+  OpenedRecorder opened;
+  opened.recorder = std::make_unique<ProcessRecorder>(std::move(session), std::move(sources), shared, stacks);
+  return opened;
+}
+
 }  // namespace
 
 tl::expected<OpenedRecorder, NotOpened> open_recorder(std::shared_ptr<SharedSession> session, SharedRecording& shared,
                                                       const RecorderOptions& options) {
+  if (options.want == Want::allocations) return open_allocations(std::move(session), shared, options);
   OpenedRecorder opened;
   Sources sources;
-  const bool is_cpu = options.want != Want::wall;
+  const bool is_cpu = options.want != Want::wall, is_of_bytes = options.want == Want::first_uses;
+  const bool is_of_faults = is_of_bytes || options.want == Want::page_faults;
   std::uint32_t hertz = options.hertz != 0 ? options.hertz : is_cpu ? kUsualCpuHertz : kUsualWallHertz;
-  auto running = open_perf(*session, options, is_cpu ? SampleClock::cpu : SampleClock::wall, hertz, opened.notes);
+  const SampleClock clock = is_of_bytes ? SampleClock::bytes : is_cpu ? SampleClock::cpu : SampleClock::wall;
+  RecorderOptions of_perf = options;
+  if (is_of_bytes) of_perf.period = fault_period(session->session->target().info().pid, kUsualCpuHertz);
+  auto running = open_perf(*session, of_perf, clock, hertz, opened.notes);
   const bool has_running = running != nullptr;
   StackRecorder::Options stacks = options.stacks;
   stacks.mappings_are_told = has_running && running->tells_mappings();
   if (running) sources.push_back(std::move(running));
-  if (!has_running && options.want == Want::page_faults) {
+  if (!has_running && is_of_faults) {
     NotOpened fault{.error = {ErrorCode::permission_denied}};
     fault.notes = std::move(opened.notes);
     return tl::unexpected(std::move(fault));
@@ -116,7 +143,7 @@ tl::expected<OpenedRecorder, NotOpened> open_recorder(std::shared_ptr<SharedSess
     return tl::unexpected(std::move(fault));
   }
   stacks.rounds_weigh = sources.size() == 2;
-  (is_cpu && has_running ? opened.cpu_hertz : opened.wall_hertz) = hertz;
+  if (!is_of_bytes) (is_cpu && has_running ? opened.cpu_hertz : opened.wall_hertz) = hertz;
   opened.recorder = std::make_unique<ProcessRecorder>(std::move(session), std::move(sources), shared, stacks);
   return opened;
 }

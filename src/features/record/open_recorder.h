@@ -12,6 +12,8 @@ namespace mixstack::record {
 enum class Want : std::uint8_t {
   wall,         ///< what runs and what waits
   cpu,          ///< what runs
+  allocations,  ///< what makes objects, by bytes
+  first_uses,   ///< what touches memory that was not there, by bytes (a page each)
   page_faults,  ///< what touches memory that was not there; by perf events alone. Counts as `SampleClock::cpu`
 };
 
@@ -39,7 +41,7 @@ struct OpenedRecorder {
 struct NotOpened {
   Error error;
   bool is_without_stops = false;     ///< stops would have been allowed by the system, but `may_stop` is false
-  std::vector<std::string> notes{};  ///< then: why recording without stops failed
+  std::vector<std::string> notes{};  ///< then: why recording without stops failed; else empty, or why at all
 };
 
 /// Begins to record. Errors: permission_denied (nothing at all is allowed), those of the sources.

@@ -1,14 +1,12 @@
 #include "features/record/perf_source.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 
-#include "base/system/small_file.h"
+#include "features/record/target_state.h"
 
 namespace mixstack::record {
 namespace {
@@ -19,28 +17,7 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 /// 100 Hz. So we ask for somewhat more samples, which makes the points move on, and drop as many again by chance.
 std::uint32_t asked_hertz(std::uint32_t hertz) { return hertz + std::max(1u, (hertz * 4 + 50) / 100); }
 
-/// The kernel's short name of a thread; empty when it has gone.
-std::string name_of(std::uint32_t pid, ThreadId tid) {
-  std::string name = base::text_at("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/comm", 1);
-  if (name.ends_with('\n')) name.pop_back();  // only the last newline is the kernel's
-  return name;
-}
-
-/// Nothing of it runs any more: it is gone, or a zombie that waits for its parent. (The first thread of a process may
-/// end before the others.)
-bool has_ended(const base::ScopedFd& folder) {
-  struct stat tasks {};
-  if (::fstatat(folder.get(), "task", &tasks, 0) != 0) return true;
-  if (tasks.st_nlink > 3) return false;
-  const base::ScopedFd file(::openat(folder.get(), "stat", O_RDONLY | O_CLOEXEC));
-  if (!file) return errno == ENOENT || errno == ESRCH;  // not when we lack file descriptors, for example
-  std::array<char, 512> room{};
-  const ssize_t got = ::read(file.get(), room.data(), room.size());
-  if (got < 0) return errno == ESRCH;
-  const std::string line(room.data(), static_cast<std::size_t>(got));
-  const std::size_t name_end = line.rfind(") ");
-  return name_end == std::string::npos || line.substr(name_end + 2, 1).find_first_of("ZX") != std::string::npos;
-}
+std::uint64_t page_bytes() { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
 
 }  // namespace
 
@@ -69,13 +46,14 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(std::uint32_t pid, Arch arc
 void PerfSource::sample(const perf::PerfSample& sample) {
   if (sample.pid != pid_ || sample.time_ns < begin_ns_) return;
   const std::uint32_t asked = asked_hertz(options_.hertz);
-  if (std::uniform_int_distribution<std::uint32_t>(1, asked)(random_) > options_.hertz) return;
+  const bool is_of_bytes = options_.clock == SampleClock::bytes;  // by period: none may be left out
+  if (!is_of_bytes && std::uniform_int_distribution<std::uint32_t>(1, asked)(random_) > options_.hertz) return;
   if (!sample.has_user) {
     without_user_++;
     return;
   }
   auto known = names_.find(sample.tid);
-  if (known == names_.end()) known = names_.emplace(sample.tid, name_of(pid_, sample.tid)).first;
+  if (known == names_.end()) known = names_.emplace(sample.tid, name_of_thread(pid_, sample.tid)).first;
   const auto stack = sample.stack.first(ends_.fit(sample.tid, sample.stack_base, sample.stack.size()));
   ThreadCapture thread;
   thread.tid = thread.ns_tid = sample.tid;
@@ -88,6 +66,7 @@ void PerfSource::sample(const perf::PerfSample& sample) {
   batch_.threads.push_back(std::move(thread));
   batch_.samples.push_back(
       {sample.time_ns, options_.clock, Activity::running, {sample.kernel_chain.begin(), sample.kernel_chain.end()}});
+  if (is_of_bytes) batch_.samples.back().weight = static_cast<std::uint32_t>(options_.period * page_bytes());
 }
 
 void PerfSource::notice(const perf::PerfNotice& notice) {

@@ -78,6 +78,10 @@ void ProcessRecorder::take_samples(const std::stop_token& stop, std::uint32_t so
     const std::lock_guard lock(end_mutex_);
     if (end_error_.code == ErrorCode::none) end_error_ = last;
   }
+  if (SampleBatch rest = sources_[source]->rest(); !rest.empty()) {
+    rest.source = source;
+    (void)queue_.push(std::move(rest), {});
+  }
   note_account(source);  // also for a source that had no turn before the end
   if (sampling_sources_.fetch_sub(1) != 1) return;
   queue_.close();

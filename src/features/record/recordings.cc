@@ -280,7 +280,7 @@ void Recordings::note_quotas() {
 void Recordings::note_unseen_time() {
   constexpr double kLeast = 0.3e9, kShare = 0.25;  // ns; share of the used time. Reported losses are added first
   double used = 0, seen = 0;
-  if (all_.empty()) return;
+  if (all_.empty() || options_.recorder.want == Want::allocations || options_.recorder.want == Want::first_uses) return;
   for (const Recorded& one : all_) {
     if (!one.cpu_ns) return;
     used += static_cast<double>(*one.cpu_ns);

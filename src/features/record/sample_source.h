@@ -21,6 +21,16 @@ struct SampledThread {
   Activity activity = Activity::unknown;
   std::vector<Address> kernel{};  ///< its kernel stack, innermost first; empty: not asked for, or not in the kernel
   bool is_of_round = false;       ///< one per round: counts as one round even if its thread ran
+  // With SampleClock::bytes:
+  std::uint32_t weight = 0;  ///< bytes
+  std::string type{};        ///< of the object that was made; empty: not known
+};
+
+/// Bytes that a thread has allocated, and no sample stands for.
+struct UnplacedBytes {
+  ThreadId tid = 0;
+  std::string comm;
+  std::uint64_t bytes = 0, time_ns = 0;
 };
 
 /// A thread that has not run since its last sample: the same stack again.
@@ -42,9 +52,10 @@ struct SampleBatch {
   /// Not 0: time of a round that reports changes only. Threads of the source's last round that this batch does not name
   /// wait where they did: one repeat each. Its samples and all else in it have this time.
   std::uint64_t others_ns = 0;
-  std::vector<ThreadId> lost;      ///< have run since their last sample, and their stacks could not be read
-  std::vector<ThreadId> unseen;    ///< have run since their last sample; the round did not look where they are now
-  std::uint32_t source = 0;        ///< index of the source; `repeats` repeat samples of the same source
+  std::vector<ThreadId> lost;    ///< have run since their last sample, and their stacks could not be read
+  std::vector<ThreadId> unseen;  ///< have run since their last sample; the round did not look where they are now
+  std::uint32_t source = 0;      ///< index of the source; `repeats` repeat samples of the same source
+  std::vector<UnplacedBytes> unplaced;
   std::vector<ThreadId> ended;     ///< threads that have ended: their ids may be used again
   std::vector<MappedCode> mapped;  ///< since the last batch of this source
   /// CLOCK_MONOTONIC, ns. Samples of a round were taken between its time and this; 0: at their own time.
@@ -53,7 +64,7 @@ struct SampleBatch {
   std::uint64_t mapped_until_ns = 0;
   [[nodiscard]] bool empty() const {
     return samples.empty() && repeats.empty() && running.empty() && unseen.empty() && lost.empty() && ended.empty() &&
-           mapped.empty() && mapped_until_ns == 0 && others_ns == 0;
+           unplaced.empty() && mapped.empty() && mapped_until_ns == 0 && others_ns == 0;
   }
 };
 
@@ -77,6 +88,8 @@ class SampleSource {
   /// Waits until samples are due, at most about 100 ms: an empty batch is no error. `no_such_process`: the target has
   /// ended; `process_changed`: it has executed another program.
   [[nodiscard]] virtual Result<SampleBatch> next(const std::stop_token& stop) = 0;
+  /// The rest, when no more is asked for; then it samples no more.
+  [[nodiscard]] virtual SampleBatch rest() { return {}; }
   [[nodiscard]] virtual SourceAccount account() const = 0;
   /// It stops threads by ptrace: a second tracer would be refused.
   [[nodiscard]] virtual bool holds_threads() const { return false; }

@@ -13,6 +13,7 @@
 #include <random>
 #include <utility>
 
+#include "base/words/made_names.h"
 #include "base/words/stack_depth.h"
 
 namespace mixstack::record {
@@ -199,6 +200,7 @@ void StackRecorder::finish(SampleBatch& batch) {
   for (const Repeat& r : batch.repeats) repeat(r);
   for (const Repeat& r : batch.running) found_running(r);
   for (const ThreadId tid : batch.unseen) leave_unseen(tid);
+  for (const UnplacedBytes& bytes : batch.unplaced) count_unplaced(bytes);
   for (const ThreadId tid : batch.lost)
     if (const auto known = threads_.find(tid); known != threads_.end())
       known->second.runs[batch_.source].has_stack = false;
@@ -281,6 +283,7 @@ void StackRecorder::record(const ThreadCapture& capture, const SampledThread& sa
   const bool is_weighed = options_.rounds_weigh && counts() && sample.clock == SampleClock::wall &&
                           sample.activity == Activity::running && !sample.is_of_round;
   if (is_weighed) return count_running(*thread, {stack->known.stack, context, time});
+  if (sample.clock == SampleClock::bytes) return count_bytes(*thread, stack->known.stack, context, sample);
   // Where it is now also counts for the rounds that did not look.
   for (std::uint32_t rounds = 1 + std::exchange(thread->unseen, 0); rounds != 0; rounds--)
     count(thread->runs[batch_.source], stack->known.stack, context, time);
@@ -388,6 +391,18 @@ std::optional<std::uint32_t> StackRecorder::frame_node(std::uint32_t outer, std:
   return node;
 }
 
+/// Allocations: the runtime's own frames, which are always the same, are left out.
+std::size_t StackRecorder::shown_from(const Trace& trace) const {
+  if (!options_.allocations) return 0;
+  const auto managed = std::find_if(trace.frames.begin(), trace.frames.end(),
+                                    [](const Frame& frame) { return frame.kind == FrameKind::managed; });
+  return managed == trace.frames.end() ? 0 : static_cast<std::size_t>(managed - trace.frames.begin());
+}
+
+std::optional<std::uint32_t> StackRecorder::type_node(std::uint32_t maker, const std::string& type) {
+  return box_node(maker, made_name(type));
+}
+
 /// One box for the frames left out of a deep stack.
 std::optional<std::uint32_t> StackRecorder::folded_node(std::size_t left_out, std::uint32_t outer) {
   return box_node(outer, left_out_name(left_out));
@@ -411,7 +426,8 @@ std::optional<std::uint32_t> StackRecorder::stack_of(const Trace& trace, std::si
 std::optional<std::uint32_t> StackRecorder::stack_of(const Trace& trace, const Outer& outer,
                                                      std::span<const Address> kernel, bool& lasts) {
   std::uint32_t node = outer.node;
-  for (std::size_t i = outer.inner; i-- > 0;) {
+  const std::size_t from = shown_from(trace);
+  for (std::size_t i = outer.inner; i-- > from;) {
     const auto next = frame_node(node, trace.frames, i, lasts);
     if (!next) return std::nullopt;
     node = *next;

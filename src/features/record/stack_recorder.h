@@ -51,6 +51,7 @@ class StackRecorder {
     /// Running threads are sampled by another source than the rounds: the rounds that found a thread running say how
     /// long it ran, its samples say where.
     bool rounds_weigh = false;
+    bool allocations = false;    ///< samples are of allocations: shown from the managed code that made the object
     bool async_callers = false;  ///< show async methods that await the sampled one outside of its thread's first frame
   };
   StackRecorder(SharedSession& session, SharedRecording& shared, const Options& options);
@@ -152,6 +153,8 @@ class StackRecorder {
                                                       std::span<const Address> kernel, bool& lasts);
   [[nodiscard]] std::optional<std::uint32_t> frame_node(std::uint32_t outer, std::span<const Frame> frames,
                                                         std::size_t index, bool& lasts);
+  [[nodiscard]] std::optional<std::uint32_t> type_node(std::uint32_t maker, const std::string& type);
+  [[nodiscard]] std::size_t shown_from(const Trace& trace) const;
   [[nodiscard]] std::optional<std::uint32_t> box_node(std::uint32_t outer, std::string_view name);
   [[nodiscard]] std::optional<std::uint32_t> folded_node(std::size_t left_out, std::uint32_t outer);
   [[nodiscard]] std::optional<Outer> outer_of(const ThreadCapture& capture, const Trace& trace, Taken taken);
@@ -168,7 +171,10 @@ class StackRecorder {
   void leave_unseen(ThreadId tid);
   void count_running(Thread& thread, const Ran& ran);
   void settle(Thread& thread);
-  void count(Run& run, std::uint32_t stack, const SampleContext& context, std::uint64_t time_ns);
+  void count(Run& run, std::uint32_t stack, const SampleContext& context, std::uint64_t time_ns,
+             std::uint32_t weight = 1);
+  void count_bytes(Thread& thread, std::uint32_t stack, const SampleContext& context, const SampledThread& sample);
+  void count_unplaced(const UnplacedBytes& unplaced);
   void write(Run& run);
   void finish(SampleBatch& batch);
   void end(ThreadId tid);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/words/made_names.h"
 #include "features/record/stack_recorder.h"
 
 namespace mixstack::record {
@@ -67,7 +68,8 @@ void StackRecorder::repeat_others(std::uint64_t time_ns) {
     if (thread.told_ns != time_ns) repeat(thread, time_ns, std::nullopt);
 }
 
-void StackRecorder::count(Run& run, std::uint32_t stack, const SampleContext& context, std::uint64_t time_ns) {
+void StackRecorder::count(Run& run, std::uint32_t stack, const SampleContext& context, std::uint64_t time_ns,
+                          std::uint32_t weight) {
   if (!counts()) {
     // The next round may report that it has not run since.
     run = {.sample = {.time_ns = time_ns, .stack = stack, .count = 0}, .context = context, .has_stack = true};
@@ -77,15 +79,16 @@ void StackRecorder::count(Run& run, std::uint32_t stack, const SampleContext& co
   account.samples++;
   if (context.stop != StopReason::end_of_stack) account.cut++;
   const bool goes_on = run.sample.count != 0 && run.sample.stack == stack && run.context == context &&
-                       time_ns - std::min(time_ns, run.sample.time_ns) < kLongestRun;
+                       time_ns - std::min(time_ns, run.sample.time_ns) < kLongestRun &&
+                       weight <= UINT32_MAX - run.sample.count;
   run.has_stack = true;
   if (goes_on) {
-    run.sample.count++;
+    run.sample.count += weight;
     return;
   }
   write(run);
   run.context = context;
-  run.sample = {.time_ns = time_ns, .stack = stack, .count = 1};
+  run.sample = {.time_ns = time_ns, .stack = stack, .count = weight};
 }
 
 void StackRecorder::write(Run& run) {
@@ -94,11 +97,40 @@ void StackRecorder::write(Run& run) {
   Sample sample = run.sample;
   sample.context = context.value_or(kNoIndex);
   if (!shared_.recording.add(sample)) {
-    shared_.recording.facts.account.lost_in_tree += sample.count;
-    shared_.recording.facts.account.samples -= sample.count;
+    const std::uint32_t samples = run.context.clock == SampleClock::bytes ? 1 : sample.count;
+    shared_.recording.facts.account.lost_in_tree += samples;
+    shared_.recording.facts.account.samples -= samples;
   }
   // The stack stays known: a thread that has not run is still in it.
   run.sample.count = 0;
+}
+
+/// A box for the type of the object, called by the code that made it.
+void StackRecorder::count_bytes(Thread& thread, std::uint32_t stack, const SampleContext& context,
+                                const SampledThread& sample) {
+  if (sample.weight == 0) return;
+  const auto node = options_.allocations ? type_node(stack, sample.type) : std::optional(stack);
+  const std::uint64_t time = sample.time_ns - std::min(sample.time_ns, options_.start_ns);
+  if (node) return count(thread.runs[batch_.source], *node, context, time, sample.weight);
+  if (counts()) shared_.recording.facts.account.lost_in_tree++;
+}
+
+void StackRecorder::count_unplaced(const UnplacedBytes& unplaced) {
+  if (!counts() || unplaced.time_ns >= options_.end_ns) return;
+  ThreadCapture capture;
+  capture.comm = unplaced.comm;
+  const std::uint64_t time = unplaced.time_ns - std::min(unplaced.time_ns, options_.start_ns);
+  Thread* thread = thread_of(unplaced.tid, time, &capture);
+  const auto node = thread != nullptr ? box_node(0, kUnplaced) : std::nullopt;
+  if (!node) return;
+  const SampleContext context{.thread = thread->index, .clock = SampleClock::bytes, .activity = Activity::running};
+  Run& run = thread->runs[batch_.source];
+  for (std::uint64_t left = unplaced.bytes; left != 0;) {
+    const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(left, UINT32_MAX));
+    count(run, *node, context, time, part);
+    shared_.recording.facts.account.samples--;  // it is none
+    left -= part;
+  }
 }
 
 void StackRecorder::end(ThreadId tid) {

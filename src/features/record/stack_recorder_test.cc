@@ -541,5 +541,31 @@ TEST_F(Recorded, SamplesOfAStopWaitForNothing) {
   EXPECT_EQ(stacks(), (Counts{{"f", 3}, {"g", 3}}));
 }
 
+TEST_F(Recorded, BytesAreWeightsAndTypesAreInnermost) {
+  names->names[kCode + 8] = "f";
+  StackRecorder recorder(shared_session, shared, {.allocations = true});
+  const auto made = [&](std::uint32_t weight, const std::string& type) {
+    SampleBatch batch = batch_of({thread_at(kCode + 8)}, monotonic_ns());
+    batch.samples[0].clock = SampleClock::bytes;
+    batch.samples[0].weight = weight;
+    batch.samples[0].type = type;
+    return batch;
+  };
+  ASSERT_TRUE(recorder.take(made(8000, "Shop.Order")));
+  ASSERT_TRUE(recorder.take(made(4'000'000'000, "Shop.Order")));
+  ASSERT_TRUE(recorder.take(made(4'000'000'000, "Shop.Order")));  // beyond what one count holds
+  ASSERT_TRUE(recorder.take(made(100, "")));
+  ASSERT_TRUE(recorder.take(made(0, "Shop.Order")));  // stands for nothing
+  SampleBatch rest = batch_of({});
+  rest.unplaced.push_back({kTid, "worker", 5'000'000'000, monotonic_ns()});
+  ASSERT_TRUE(recorder.take(std::move(rest)));
+  recorder.end_all();
+  EXPECT_EQ(stacks(), (Counts{{"f;new Shop.Order", 8'000'008'000},
+                              {"f;new (type not known)", 100},
+                              {"[allocated without a sample]", 5'000'000'000}}));
+  EXPECT_EQ(shared.recording.facts.account.samples, 4u);
+  EXPECT_EQ(shared.recording.period_ns(SampleClock::bytes), 0u);
+}
+
 }  // namespace
 }  // namespace mixstack::record

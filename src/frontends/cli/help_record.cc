@@ -7,7 +7,8 @@ namespace {
 
 std::vector<HelpEntry> sampling_entries(std::string_view until) {
   return {{"-m, --mode", "MODE",
-           "wall: all threads, also those that wait; cpu: threads that run, by their processor time; auto (as wall)"},
+           "wall: all threads, also those that wait; cpu: threads that run, by their processor time; auto (as wall); "
+           "record alone: alloc, faults"},
           {"-r, -F, --rate", "N",
            "samples a second of each thread, 1 to 20000 (wall: 100, cpu: 999); by stops at most 100"},
           {"-d, --duration", "TIME", "10 or 10s, 500ms, 5m, 1h; without it until " + std::string(until)},
@@ -28,29 +29,33 @@ std::vector<HelpEntry> matching_entries() {
 
 /// The part of a recording that `convert` and `diff` show.
 std::vector<HelpEntry> view_entries() {
-  return joined(
-      {{"-t, --threads", "", "stacks begin with their thread"},
-       {"-i, --idle", "", "threads that wait are counted, too"},
-       {"--state", "STATES",
-        "only running, runnable, waiting, blocked, unknown, or gc (while the runtime stopped its threads): "
-        "some of them with commas"},
-       {"--clock", "CLOCK", "cpu, wall; auto: processor time, where that was sampled and no waiting is asked for"},
-       {"--no-kernel", "", "without frames of the kernel"},
-       {"--inverted", "", "from the functions that ran to their callers"}},
-      matching_entries());
+  return joined({{"-t, --threads", "", "stacks begin with their thread"},
+                 {"-i, --idle", "", "threads that wait are counted, too"},
+                 {"--state", "STATES",
+                  "only running, runnable, waiting, blocked, unknown, or gc (while the runtime stopped its threads): "
+                  "some of them with commas"},
+                 {"--clock", "CLOCK",
+                  "cpu, wall, bytes; auto: processor time, where that was sampled and no waiting is asked for"},
+                 {"--no-kernel", "", "without frames of the kernel"},
+                 {"--inverted", "", "from the functions that ran to their callers"}},
+                matching_entries());
 }
 
 HelpBlock record_sampling() {
   return options(
       "What is sampled",
-      joined(joined({{"-p, --pid", "PID", "a process; again, or with commas, for several"},
-                     {"-n, --name", "NAME", "all .NET processes that are called so"},
-                     {"-s, --subprocesses", "", "processes that they start, too"}},
-                    sampling_entries("Ctrl-C or the end of the process")),
-             {{"--async", "", "async methods that await what a thread runs as its outermost frames, marked {awaits}"},
-              {"--no-names", "",
-               "native code without names, which cost no time then: 'mixstack convert FILE.mxr' finds them "
-               "later"}}));
+      joined(
+          joined({{"-p, --pid", "PID", "a process; again, or with commas, for several"},
+                  {"-n, --name", "NAME", "all .NET processes that are called so"},
+                  {"-s, --subprocesses", "", "processes that they start, too"}},
+                 sampling_entries("Ctrl-C or the end of the process")),
+          {{"--alloc", "",
+            "(--mode alloc) what makes objects, by their bytes, with types; --mode faults: where memory is first used, "
+            "by bytes"},
+           {"--async", "", "async methods that await what a thread runs as its outermost frames, marked {awaits}"},
+           {"--no-names", "",
+            "native code without names, which cost no time then: 'mixstack convert FILE.mxr' finds them "
+            "later"}}));
 }
 
 HelpBlock record_output() {

@@ -49,11 +49,22 @@ std::string check_files(const MemoryArguments& memory) {
   return {};
 }
 
+std::string read_makers(const std::string& time, MemoryArguments& memory) {
+  constexpr std::chrono::milliseconds kLeast{100}, kMost = std::chrono::hours(1);
+  if (!memory.makers) return time.empty() ? "" : "--duration is for --makers";
+  if (!memory.core.path.empty()) return "--makers is for a process: a core makes no objects";
+  if (memory.types || memory.after.count() != 0) return "--makers goes without --types and --after";
+  if (memory.format == MemoryFormat::moment || memory.format == MemoryFormat::html)
+    return "--makers is told as text or .json; 'mixstack record --alloc -o FILE.html' makes a page";
+  if (std::string text = read_seconds("--duration", time, memory.makers_time); !text.empty()) return text;
+  return memory.makers_time < kLeast || memory.makers_time > kMost ? "--duration: from 100ms to an hour" : "";
+}
+
 }  // namespace
 
 Invocation parse_memory(std::vector<std::string> arguments) {
   MemoryArguments memory;
-  std::string what, pause, after;
+  std::string what, pause, after, time;
   bool only_sysroot = false, json = false;
   Invocation result = parse_small(
       std::move(arguments), {Invocation::Action::memory, {}, {}}, "mixstack memory",
@@ -70,6 +81,8 @@ Invocation parse_memory(std::vector<std::string> arguments) {
         options.flag("--data", memory.data);
         options.value("--after", after);
         options.value("--most-pause", pause);
+        options.flag("--makers", memory.makers);
+        options.value("--duration", time);
         options.flag("--json", json);
         options.value("--out", memory.out);
       },
@@ -94,6 +107,7 @@ Invocation parse_memory(std::vector<std::string> arguments) {
     memory.core.path = what;
   }
   if (const std::string text = check(memory, !pause.empty(), only_sysroot); !text.empty()) return wrong(text);
+  if (const std::string text = read_makers(time, memory); !text.empty()) return wrong(text);
   memory.core.use_own_files = !only_sysroot;
   result.memory = std::move(memory);
   return result;

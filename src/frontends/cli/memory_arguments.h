@@ -17,6 +17,8 @@ struct MemoryArguments {
   std::string name;
   CoreOptions core;  ///< path empty: a process
   bool types = false;
+  bool makers = false;
+  std::chrono::milliseconds makers_time{2000};
   std::chrono::milliseconds most_pause{50};
   std::chrono::milliseconds after{0};   ///< 0: one moment
   bool data = false;                    ///< contents of strings

@@ -3,6 +3,7 @@
 #include "frontends/cli/dump_command.h"
 #include "frontends/cli/fd_output.h"
 #include "frontends/cli/moment_input.h"
+#include "frontends/cli/makers_command.h"
 #include "frontends/cli/profile_file.h"
 #include "frontends/cli/ps_command.h"
 #include "frontends/cli/symbol_options.h"
@@ -88,6 +89,7 @@ ExitCode run_memory(const MemoryArguments& arguments, const Environment& environ
   }
   auto opened = open_target(of, symbol_options(of), environment);
   if (!opened) return opened.error();
+  if (arguments.makers) return run_makers(arguments, *opened, environment);
   const MemoryOptions options{arguments.types, {arguments.most_pause, false, arguments.types, arguments.data}};
   if (arguments.after.count() != 0) {
     const auto twice = ask_memory_twice(*opened->session, {options, arguments.after});

@@ -33,7 +33,7 @@ void declare_profile_options(OptionSet& set, RawProfileOptions& raw, ProfileOpti
   set.flag("--threads", options.by_thread);
   set.flag("--idle", options.idle);
   set.value("--state", raw.states);
-  set.value("--clock", raw.clock)->type_name("auto|cpu|wall");
+  set.value("--clock", raw.clock)->type_name("auto|cpu|wall|bytes");
   set.flag("--managed-only", options.managed_only);
   set.flag("--no-kernel", raw.no_kernel);
   set.value("--include", options.include)->allow_extra_args(false);
@@ -47,8 +47,10 @@ std::string read_profile_options(const RawProfileOptions& raw, ProfileOptions& o
     options.clock = SampleClock::cpu;
   } else if (raw.clock == "wall") {
     options.clock = SampleClock::wall;
+  } else if (raw.clock == "bytes") {
+    options.clock = SampleClock::bytes;
   } else if (!raw.clock.empty() && raw.clock != "auto") {
-    return fmt::format("--clock: '{}' is none of auto, cpu, wall", raw.clock);
+    return fmt::format("--clock: '{}' is none of auto, cpu, wall, bytes", raw.clock);
   }
   return read_states(raw.states, options);
 }

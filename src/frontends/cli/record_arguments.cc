@@ -13,10 +13,12 @@ namespace {
 struct RawRecord {
   RawSampling sampling;
   std::string rotate, port, push_interval, states;
+  bool alloc = false;
 };
 
 void declare(OptionSet& options, RawRecord& raw, RecordArguments& record) {
-  declare_sampling(options, raw.sampling, record);
+  declare_sampling(options, raw.sampling, record, "auto|cpu|wall|alloc|faults");
+  options.flag("--alloc", raw.alloc);
   options.value("--out", record.out);
   options.value("--format", record.format);
   options.flag("--subprocesses", record.subprocesses);
@@ -45,6 +47,17 @@ std::string read_pids(const RawRecord& raw, RecordArguments& record) {
     return "which process? mixstack record -p PID (mixstack ps lists them), -n NAME, or a program to start: mixstack "
            "record -- PROGRAM";
   return ways == 1 ? "" : "pids, --name and a program to start: one of them";
+}
+
+/// `--alloc` is `--mode alloc`.
+std::string read_mode(const RawRecord& raw, RecordArguments& record) {
+  if (raw.alloc && !raw.sampling.mode.empty() && record.mode != RecordMode::alloc)
+    return "--alloc and --mode: one of them";
+  if (raw.alloc) record.mode = RecordMode::alloc;
+  if (record.mode == RecordMode::alloc && record.hertz != 0)
+    return "--rate: allocations are sampled as often as their cost allows";
+  if (record.mode == RecordMode::faults && record.hertz != 0) return "--rate: page faults are sampled by their number";
+  return {};
 }
 
 std::string read_state(const RawRecord& raw, RecordArguments& record) {
@@ -99,8 +112,9 @@ Invocation parse_record(std::vector<std::string> arguments) {
       std::move(arguments), {Invocation::Action::record, {}, {}}, "mixstack record",
       [&](OptionSet& options) { declare(options, raw, record); }, record_page());
   if (result.action != Invocation::Action::record) return result;
-  for (const std::string& text : {read_pids(raw, record), read_sampling(raw.sampling, record), read_state(raw, record),
-                                  read_rotate(raw, record), read_serve(raw, record), read_push(raw, record)})
+  for (const std::string& text :
+       {read_pids(raw, record), read_sampling(raw.sampling, record), read_mode(raw, record), read_state(raw, record),
+        read_rotate(raw, record), read_serve(raw, record), read_push(raw, record)})
     if (!text.empty()) return wrong(text);
   result.record = std::move(record);
   return result;

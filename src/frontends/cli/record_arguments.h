@@ -13,6 +13,8 @@ enum class RecordMode : std::uint8_t {
   automatic,  ///< wall time
   cpu,        ///< running threads, by perf events
   wall,       ///< all threads
+  alloc,      ///< threads that make objects, by bytes
+  faults,     ///< first uses of pages, by bytes
 };
 
 struct RecordArguments {

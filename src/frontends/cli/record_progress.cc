@@ -9,11 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/words/made_names.h"
 #include "frontends/cli/fd_output.h"
 #include "frontends/cli/recorded_process.h"
 #include "frontends/cli/terminal.h"
 #include "output/report/escape.h"
 #include "output/report/fit.h"
+#include "output/report/rate_words.h"
 #include "output/report/words.h"
 
 namespace mixstack::cli {
@@ -101,10 +103,31 @@ std::string activities(const Recording& recording, bool is_throttled) {
   return text;
 }
 
+/// "  1.21 GB, 121 MB a second; ...": of a recording of bytes.
+std::string made_words(const Recording& recording) {
+  double bytes = 0, without = 0;
+  for (const Sample& sample : recording.samples()) {
+    if (recording.contexts()[sample.context].clock != SampleClock::bytes) continue;
+    bytes += sample.count;
+    const auto frame = recording.nodes()[sample.stack].frame;
+    if (sample.stack != 0 && shown_name(recording, recording.frames()[frame].function) == kUnplaced)
+      without += sample.count;
+  }
+  if (bytes == 0) return {};
+  const double seconds = std::max(static_cast<double>(recording.facts.duration_ns) / 1e9, 1e-3);
+  std::string text =
+      fmt::format("  {}, {} a second", report::amount_words(bytes), report::amount_words(bytes / seconds));
+  if (without != 0) text += fmt::format("; {:.1f} % of it without a sample", 100 * without / bytes);
+  return text + "\n";
+}
+
 /// "12 (the copied part of the stack ends here), 3 (...)", most first; empty: no stack was cut.
 std::string cut_reasons(const Recording& recording) {
   std::unordered_map<StopReason, std::uint64_t> counts;
-  for (const Sample& sample : recording.samples()) counts[recording.contexts()[sample.context].stop] += sample.count;
+  for (const Sample& sample : recording.samples()) {
+    const SampleContext& context = recording.contexts()[sample.context];
+    counts[context.stop] += context.clock == SampleClock::bytes ? 1 : sample.count;
+  }
   counts.erase(StopReason::end_of_stack);
   std::vector<std::pair<StopReason, std::uint64_t>> sorted(counts.begin(), counts.end());
   std::sort(sorted.begin(), sorted.end(),
@@ -148,6 +171,7 @@ std::string summary_text(const Recording& recording, bool stats, bool is_throttl
   const double seconds = static_cast<double>(facts.duration_ns) / 1e9;
   std::string text = fmt::format("mixstack: {} of {} in {:.1f} s by {}\n", counted(facts.account.samples, "sample"),
                                  counted(recording.threads().size(), "thread"), seconds, facts.source);
+  text += made_words(recording);
   text += activities(recording, is_throttled);
   if (const std::string lost = losses(facts.account); !lost.empty()) text += "  not taken: " + lost + "\n";
   if (const std::string cut = cut_reasons(recording); !cut.empty())

@@ -25,7 +25,10 @@ record::RecordingsOptions recordings_options(const RecordArguments& arguments, c
 
 record::RecorderOptions recorder_options(const RecordArguments& arguments) {
   record::RecorderOptions options;
-  options.want = arguments.mode == RecordMode::cpu ? record::Want::cpu : record::Want::wall;
+  options.want = arguments.mode == RecordMode::cpu      ? record::Want::cpu
+                 : arguments.mode == RecordMode::alloc  ? record::Want::allocations
+                 : arguments.mode == RecordMode::faults ? record::Want::first_uses
+                                                        : record::Want::wall;
   options.hertz = arguments.hertz;
   options.most_held = arguments.most_held;
   options.may_stop = !arguments.no_stop;
@@ -44,7 +47,12 @@ ExitCode complain_of(const Environment& environment, const Error& error, std::ui
 }
 
 ExitCode complain_of(const Environment& environment, const record::NotOpened& fault, std::uint32_t pid) {
-  if (!fault.is_without_stops) return complain_of(environment, fault.error, pid);
+  if (!fault.is_without_stops) {
+    const ExitCode code = complain_of(environment, fault.error, pid);
+    for (const std::string& note : fault.notes)
+      FdOutput(environment.err).write("  " + report::escape_for_terminal(note) + "\n");
+    return code;
+  }
   std::string text = fmt::format("mixstack: pid {} ({}): nothing that shows stacks without a stop is allowed here.\n",
                                  pid, record::name_of(pid));
   for (const std::string& note : fault.notes) text += "  " + report::escape_for_terminal(note) + "\n";

@@ -14,8 +14,12 @@ std::string read_mode(const RawSampling& raw, RecordArguments& record) {
     record.mode = RecordMode::cpu;
   } else if (raw.mode == "wall") {
     record.mode = RecordMode::wall;
+  } else if (raw.mode == "alloc") {
+    record.mode = RecordMode::alloc;
+  } else if (raw.mode == "faults") {
+    record.mode = RecordMode::faults;
   } else if (!raw.mode.empty() && raw.mode != "auto") {
-    return fmt::format("--mode: '{}' is none of auto, cpu, wall", raw.mode);
+    return fmt::format("--mode: '{}' is none of auto, cpu, wall, alloc, faults", raw.mode);
   }
   constexpr std::uint64_t kMostHertz = 20'000;
   if (auto text = read_rate("--rate", raw.rate, kMostHertz, record.hertz, 1); !text.empty()) return text;
@@ -46,11 +50,11 @@ std::string is_there(const std::string& text) { return text.empty() ? "'' is no 
 
 }  // namespace
 
-void declare_sampling(OptionSet& options, RawSampling& raw, RecordArguments& record) {
+void declare_sampling(OptionSet& options, RawSampling& raw, RecordArguments& record, const std::string& modes) {
   options.positional("PID", raw.more);
   options.value("--pid", raw.pids)->delimiter(',')->allow_extra_args(false);
   options.value("--name", record.name);
-  options.value("--mode", raw.mode)->type_name("auto|cpu|wall");
+  options.value("--mode", raw.mode)->type_name(modes);
   options.value("--rate", raw.rate)->check(is_there);
   options.value("--duration", raw.duration)->check(is_there);
   options.flag("--idle", record.idle);

@@ -17,7 +17,8 @@ struct RawSampling {
   std::vector<std::string> pids, more;
 };
 
-void declare_sampling(OptionSet& options, RawSampling& raw, RecordArguments& record);
+/// `modes`: "auto|cpu|wall", words of --mode that are offered.
+void declare_sampling(OptionSet& options, RawSampling& raw, RecordArguments& record, const std::string& modes);
 // Both return "" or the error for the user.
 [[nodiscard]] std::string read_pid_list(std::string_view command, const RawSampling& raw, RecordArguments& record);
 /// Mode, rate, duration, pauses.

@@ -33,6 +33,12 @@ std::string read_count(const std::string& name, const std::string& text, std::ui
   return {};
 }
 
+/// `top` orders by time.
+std::string read_mode(const TopArguments& top) {
+  const bool is_of_bytes = top.record.mode == RecordMode::alloc || top.record.mode == RecordMode::faults;
+  return is_of_bytes ? "--mode alloc and faults are for mixstack record" : "";
+}
+
 std::string read_interval(const RawTop& raw, TopArguments& top) {
   constexpr std::chrono::milliseconds kShortest(100);
   if (std::string text = read_seconds("--interval", raw.interval, top.interval); !text.empty()) return text;
@@ -47,7 +53,7 @@ Invocation parse_top(std::vector<std::string> arguments) {
   Invocation result = parse_small(
       std::move(arguments), {Invocation::Action::top, {}, {}}, "mixstack top",
       [&](OptionSet& options) {
-        declare_sampling(options, raw.sampling, top.record);
+        declare_sampling(options, raw.sampling, top.record, "auto|cpu|wall");
         options.value("--interval", raw.interval);
         options.value("--count", raw.count);
         options.value("--rows", raw.rows);
@@ -58,7 +64,7 @@ Invocation parse_top(std::vector<std::string> arguments) {
       top_page());
   if (result.action != Invocation::Action::top) return result;
   for (const std::string& text :
-       {read_process(raw, top), read_sampling(raw.sampling, top.record), read_interval(raw, top),
+       {read_process(raw, top), read_sampling(raw.sampling, top.record), read_mode(top), read_interval(raw, top),
         read_count("--count", raw.count, top.count), read_count("--rows", raw.rows, top.rows)})
     if (!text.empty()) return wrong(text);
   result.top = std::move(top);

@@ -8,6 +8,7 @@
 
 #include "base/words/view_tree.h"
 #include "output/report/escape.h"
+#include "output/report/rate_words.h"
 #include "output/report/words.h"
 
 namespace mixstack::formats {
@@ -78,6 +79,34 @@ std::string left_out(const RecordingView& view) {
   return text + '\n';
 }
 
+void write_losses(report::Writer& out, const Recording& recording, const RecordingView& view) {
+  const RecordingFacts& facts = recording.facts;
+  const RecordingAccount& account = facts.account;
+  const std::uint64_t lost =
+      account.lost_in_kernel + account.lost_in_queue + account.lost_in_tree + account.lost_to_stops;
+  if (lost != 0) out << "# lost: " << counted(lost, "sample") << '\n';
+  if (account.skipped != 0)
+    out << "# left out: " << counted(account.skipped, "round")
+        << " of samples: times are too small by their share, percentages are not\n";
+  if (account.cut != 0) out << "# cut: " << counted(account.cut, "stack") << " whose end was not reached\n";
+  if (view.too_many != 0) out << "# " << counted(view.too_many, "sample") << " in [too many different stacks]\n";
+  for (const std::string& note : facts.notes) out << "# " << report::escape_for_terminal(note) << '\n';
+}
+
+void write_bytes_account(report::Writer& out, const Recording& recording, const RecordingView& view) {
+  const RecordingFacts& facts = recording.facts;
+  out << "# " << report::amount_words(static_cast<double>(view.shown)) << " by "
+      << counted(facts.account.samples, "sample");
+  if (facts.duration_ns != 0) {
+    const double second = static_cast<double>(view.shown) * 1e9 / static_cast<double>(facts.duration_ns);
+    out << "; recorded for " << seconds(facts.duration_ns) << ": " << report::amount_words(second) << " a second";
+  }
+  out << '\n';
+  if (view.left_out != 0)
+    out << "# not shown: " << report::amount_words(static_cast<double>(view.left_out)) << " that were not asked for\n";
+  write_losses(out, recording, view);
+}
+
 }  // namespace
 
 std::string percent(std::uint64_t part, std::uint64_t whole) {
@@ -86,7 +115,7 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
 
 void write_account(report::Writer& out, const Recording& recording, const RecordingView& view) {
   const RecordingFacts& facts = recording.facts;
-  const RecordingAccount& account = facts.account;
+  if (view.is_of_bytes()) return write_bytes_account(out, recording, view);
   const std::string_view clock = !view.clock ? "" : *view.clock == SampleClock::cpu ? "processor" : "wall";
   out << "# " << counted(view.shown, "sample");
   if (view.clock && view.period_ns != 0) out << fmt::format(" of {} time", clock);
@@ -97,15 +126,7 @@ void write_account(report::Writer& out, const Recording& recording, const Record
     out << fmt::format("# of these {}% waited for a processor: the threads were ready to run\n",
                        percent(ready, view.shown));
   out << left_out(view);
-  const std::uint64_t lost =
-      account.lost_in_kernel + account.lost_in_queue + account.lost_in_tree + account.lost_to_stops;
-  if (lost != 0) out << "# lost: " << counted(lost, "sample") << '\n';
-  if (account.skipped != 0)
-    out << "# left out: " << counted(account.skipped, "round")
-        << " of samples: times are too small by their share, percentages are not\n";
-  if (account.cut != 0) out << "# cut: " << counted(account.cut, "stack") << " whose end was not reached\n";
-  if (view.too_many != 0) out << "# " << counted(view.too_many, "sample") << " in [too many different stacks]\n";
-  for (const std::string& note : facts.notes) out << "# " << report::escape_for_terminal(note) << '\n';
+  write_losses(out, recording, view);
 }
 
 void write_text_tree(report::Writer& out, const Recording& recording, const ProfileOptions& options) {

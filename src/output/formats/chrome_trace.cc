@@ -122,7 +122,7 @@ void TraceWriter::events(Elements& events) {
     while (same < std::min(way.size(), track.open.size()) && track.open[same].node == way[same]) same++;
     close_to(events, thread, track, same, sample.time_ns);
     for (std::size_t i = same; i < way.size(); i++) track.open.push_back({way[i], sample.time_ns});
-    const std::uint64_t length = view_.weight(sample.count);
+    const std::uint64_t length = view_.is_of_bytes() ? 1 : view_.weight(sample.count);  // bytes take no time
     track.until = std::max(track.until, sample.time_ns + std::min(length, UINT64_MAX - sample.time_ns));
   }
   for (auto& [thread, track] : tracks) close_to(events, thread, track, 0, track.until);

@@ -68,7 +68,7 @@ std::uint32_t FirefoxThread::stack_of(std::uint32_t node) {
 void FirefoxThread::samples(JsonObject& object, const std::vector<const ViewSample*>& samples) {
   report::Writer& out = object.key("samples");
   JsonObject table(out);
-  table.word("weightType", "samples");
+  table.word("weightType", view_.is_of_bytes() ? "bytes" : "samples");
   column(table, out, "stack", samples, [&](report::Writer& o, const ViewSample* s) { number(o, stack_of(s->node)); });
   column(table, out, "time", samples, [](report::Writer& o, const ViewSample* s) { o << milliseconds(s->time_ns); });
   column(table, out, "weight", samples, [](report::Writer& o, const ViewSample* s) { number(o, s->count); });

@@ -124,12 +124,17 @@ std::string OtlpWriter::profile(SampleClock clock, const Counts& counts) {
   Message writer(message);
   // Processor time has the same type as in OpenTelemetry's own profiler, by which stores recognise it.
   const bool is_cpu = clock == SampleClock::cpu;
-  writer.add_message(kProfileType, is_cpu ? type("samples", "count") : type("wall", "nanoseconds"));
+  const bool is_bytes = clock == SampleClock::bytes;
+  writer.add_message(kProfileType, is_cpu     ? type("samples", "count")
+                                   : is_bytes ? type("alloc_space", "bytes")
+                                              : type("wall", "nanoseconds"));
   for (const auto& [alike, count] : counts) writer.add_message(kProfileSamples, sample(clock, alike, count));
   writer.add_fixed64(kProfileTime, recording_.facts.started_unix_ns);
   writer.add_uint64(kProfileDuration, recording_.facts.duration_ns);
-  writer.add_message(kProfilePeriodType, type(word_of(clock), "nanoseconds"));
-  writer.add_int64(kProfilePeriod, static_cast<std::int64_t>(recording_.period_ns(clock)));
+  if (!is_bytes) {
+    writer.add_message(kProfilePeriodType, type(word_of(clock), "nanoseconds"));
+    writer.add_int64(kProfilePeriod, static_cast<std::int64_t>(recording_.period_ns(clock)));
+  }
   std::string id(otlp_.id.begin(), otlp_.id.end());
   id.back() = static_cast<char>(static_cast<std::uint8_t>(id.back()) + profiles_++);
   writer.add_bytes(kProfileId, id);

@@ -41,6 +41,8 @@ class PprofWriter {
   void label(protozero::pbf_writer& sample, PprofTables& tables, std::string_view key, std::string_view text);
   void one_sample(const RecordingView& view, PprofTables& tables, const Alike& alike, std::uint64_t count);
   std::vector<std::int64_t> values_of(const Alike& alike, std::uint64_t count) const;
+  /// Samples of bytes have no count of their own: each stands for another number of them.
+  [[nodiscard]] bool has_counts() const { return clocks_ != std::vector{SampleClock::bytes}; }
   void flush(std::string& bytes) {
     gzip_.add(bytes);
     bytes.clear();
@@ -60,6 +62,10 @@ std::vector<SampleClock> clocks_of(const Recording& recording, const ProfileOpti
   return {clocks.begin(), clocks.end()};
 }
 
+/// As Go's profiles of the heap call it.
+std::string_view type_word(SampleClock clock) { return clock == SampleClock::bytes ? "alloc_space" : word_of(clock); }
+std::string_view unit_word(SampleClock clock) { return clock == SampleClock::bytes ? "bytes" : "nanoseconds"; }
+
 void PprofWriter::type(std::uint32_t field, PprofTables& tables, std::string_view type, std::string_view unit) {
   std::string message;
   protozero::pbf_writer value(message);
@@ -69,12 +75,13 @@ void PprofWriter::type(std::uint32_t field, PprofTables& tables, std::string_vie
 }
 
 void PprofWriter::header(PprofTables& tables) {
-  type(ProfileField::kSampleType, tables, "samples", "count");
-  for (const SampleClock clock : clocks_) type(ProfileField::kSampleType, tables, word_of(clock), "nanoseconds");
+  if (has_counts()) type(ProfileField::kSampleType, tables, "samples", "count");
+  for (const SampleClock clock : clocks_) type(ProfileField::kSampleType, tables, type_word(clock), unit_word(clock));
   protozero::pbf_writer profile(bytes_);
   const RecordingFacts& facts = recording_.facts;
   profile.add_int64(ProfileField::kTime, static_cast<std::int64_t>(facts.started_unix_ns));
   profile.add_int64(ProfileField::kDuration, static_cast<std::int64_t>(facts.duration_ns));
+  if (!has_counts()) profile.add_int64(ProfileField::kDefaultSampleType, tables.string(type_word(SampleClock::bytes)));
   if (const auto clock = shown_clock(recording_, options_); clock && recording_.period_ns(*clock) != 0) {
     type(ProfileField::kPeriodType, tables, word_of(*clock), "nanoseconds");
     profile.add_int64(ProfileField::kPeriod, static_cast<std::int64_t>(recording_.period_ns(*clock)));
@@ -100,7 +107,8 @@ void PprofWriter::label(protozero::pbf_writer& sample, PprofTables& tables, std:
 
 std::vector<std::int64_t> PprofWriter::values_of(const Alike& alike, std::uint64_t count) const {
   const std::uint64_t period = recording_.period_ns(alike.clock);
-  std::vector<std::int64_t> values{static_cast<std::int64_t>(count)};
+  std::vector<std::int64_t> values;
+  if (has_counts()) values.push_back(static_cast<std::int64_t>(count));
   for (const SampleClock clock : clocks_) {
     const bool fits = period == 0 || count <= INT64_MAX / period;
     values.push_back(clock != alike.clock ? 0 : fits ? static_cast<std::int64_t>(count * period) : INT64_MAX);
@@ -150,7 +158,8 @@ void PprofWriter::samples(const RecordingView& view, PprofTables& tables) {
 void PprofWriter::write() {
   clocks_ = clocks_of(recording_, options_);
   // Without a period (folded stacks of another profiler) samples have no duration: write counts only.
-  std::erase_if(clocks_, [this](SampleClock clock) { return recording_.period_ns(clock) == 0; });
+  std::erase_if(clocks_,
+                [this](SampleClock clock) { return clock != SampleClock::bytes && recording_.period_ns(clock) == 0; });
   ProfileOptions options = options_;
   options.by_thread = options.by_process = false;
   options.every_clock = clocks_.size() > 1;

@@ -79,7 +79,7 @@ void write_profile(report::Writer& out, const RecordingView& view, const OneProf
   JsonObject object(out);
   object.word("type", "sampled");
   object.text("name", profile.name);
-  object.word("unit", view.period_ns == 0 ? "none" : "nanoseconds");
+  object.word("unit", view.is_of_bytes() ? "bytes" : view.period_ns == 0 ? "none" : "nanoseconds");
   object.number("startValue", std::uint64_t{0});
   object.number("endValue", view.weight(sum));
   object.key("samples");

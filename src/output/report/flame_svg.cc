@@ -11,6 +11,7 @@
 #include "output/report/fit.h"
 #include "output/report/flame_tree.h"
 #include "output/report/markup.h"
+#include "output/report/rate_words.h"
 #include "output/report/words.h"
 
 namespace mixstack::report {
@@ -166,8 +167,12 @@ class Picture {
       const RecordedFunction& function = recording_.functions()[at.function];
       if (function.module != kNoIndex) text += fmt::format(" ({})", recording_.modules()[function.module].name);
     }
-    return text + fmt::format(": {}, {:.2f} %; self {}, {:.2f} %", counted(at.total, "sample"),
-                              static_cast<double>(at.total) / all, at.self, static_cast<double>(at.self) / all);
+    const bool is_bytes = tree_.clock == SampleClock::bytes;
+    const auto amount = [](std::uint64_t bytes) { return amount_words(static_cast<double>(bytes)); };
+    return text + fmt::format(": {}, {:.2f} %; self {}, {:.2f} %",
+                              is_bytes ? amount(at.total) : counted(at.total, "sample"),
+                              static_cast<double>(at.total) / all, is_bytes ? amount(at.self) : std::to_string(at.self),
+                              static_cast<double>(at.self) / all);
   }
 
   void write_box(const Box& box, double width) {
@@ -186,7 +191,9 @@ class Picture {
 
   [[nodiscard]] std::string account_words() const {
     std::string words = account_line(recording_);
-    words += fmt::format("; shown: {}", counted(tree_.nodes[0].total, "sample"));
+    const bool is_bytes = tree_.clock == SampleClock::bytes;
+    words += fmt::format("; shown: {}", is_bytes ? amount_words(static_cast<double>(tree_.nodes[0].total))
+                                                 : counted(tree_.nodes[0].total, "sample"));
     if (recording_.period_ns(tree_.clock) != 0)
       words += fmt::format(" of {} time", tree_.clock == SampleClock::cpu ? "processor" : "wall");
     if (tree_.runnable != 0)

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/words/recording_view.h"
+
 namespace mixstack::report {
 namespace {
 
 SampleClock clock_of(const Recording& recording, std::optional<SampleClock> wanted) {
   if (wanted) return *wanted;
-  const bool any = std::any_of(recording.samples().begin(), recording.samples().end(), [&](const Sample& sample) {
-    return recording.contexts()[sample.context].clock == SampleClock::cpu;
-  });
-  return any ? SampleClock::cpu : SampleClock::wall;
+  return shown_clock(recording, {}).value_or(SampleClock::wall);
 }
 
 /// The recording's nodes that samples of the clock need, with what was sampled at each.

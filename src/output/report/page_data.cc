@@ -231,7 +231,7 @@ void write_words(JsonObject& object, Writer& out) {
 void write_look(Writer& out, const Recording& recording, const PageLook& look) {
   const auto clock = look.clock ? look.clock : shown_clock(recording, {.idle = look.idle});
   JsonObject object(out);
-  object.key("clock") << (!clock ? "null" : *clock == SampleClock::cpu ? "0" : "1");
+  object.key("clock") << (!clock ? "null" : std::to_string(static_cast<unsigned>(*clock)));
   object.boolean("idle", look.idle);
   object.boolean("inverted", look.inverted);
   object.close();

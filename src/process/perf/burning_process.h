@@ -72,6 +72,8 @@ class BurningProcess {
     wait_for_threads();
   }
   [[nodiscard]] std::uint64_t rounds() const { return shared_->rounds; }
+  /// The word that burning threads write after each round, in the child, too.
+  [[nodiscard]] Address rounds_at() const { return reinterpret_cast<Address>(&shared_->rounds); }
   void end_threads(int count) { shared_->quit += count; }
   [[nodiscard]] double cpu_seconds() const {
     clockid_t clock{};
