@@ -10,6 +10,7 @@
 
 #include "mixstack/counters.h"
 #include "mixstack/dump.h"
+#include "mixstack/holders.h"
 #include "mixstack/memory.h"
 #include "mixstack/result.h"
 #include "mixstack/runtime_options.h"
@@ -115,6 +116,11 @@ class Session {
   [[nodiscard]] virtual Result<std::vector<ManagedMemory>> managed_memory() { return fail(ErrorCode::unsupported); }
   /// Counts the objects of the heaps by type, one for each of `ProcessDump::runtimes`. A process is stopped for it.
   [[nodiscard]] virtual Result<std::vector<HeapTypes>> heap_types(const HeapTypesOptions& /*options*/) {
+    return fail(ErrorCode::unsupported);
+  }
+  /// The holders of the objects of the heaps, one for each of `ProcessDump::runtimes`. A process is stopped for it
+  /// once.
+  [[nodiscard]] virtual Result<std::vector<HeapHolders>> holders(const HoldersOptions& /*options*/) {
     return fail(ErrorCode::unsupported);
   }
   /// Reads the list of modules and runtimes again, after the target has loaded or unloaded some. Walkers made before

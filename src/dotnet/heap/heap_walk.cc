@@ -77,6 +77,7 @@ RegionCount::End HeapWalk::walk(const HeapBytes& bytes) {
     TypeSum& sum = sums_[type_];
     if (sum.count++ == 0) touched_.push_back(type_);
     sum.bytes += size;
+    if (observer_) observer_(at_, type_, size);
     at_ += size;
   }
   return at_ == range_.end ? End::whole : End::beyond;

@@ -29,6 +29,9 @@ struct RegionCount {
 /// Valid until the next call.
 using HeapBytes = std::function<std::span<const std::byte>(Address at, std::uint64_t most)>;
 
+/// Told of every object of a walk, gaps included, in order: its address, the number of its type, its size.
+using ObjectObserver = std::function<void(Address object, std::uint32_t type, std::uint64_t size)>;
+
 /// Walks regions one after the other. Borrows the sizes. Not thread-safe.
 class HeapWalk {
  public:
@@ -38,6 +41,8 @@ class HeapWalk {
   /// left out, as if it came a moment later.
   [[nodiscard]] RegionCount count(const GcRegion& region, std::span<const AllocationContext> contexts,
                                   const HeapBytes& bytes);
+  /// In walks from now on; empty: nobody.
+  void tell(ObjectObserver observer) { observer_ = std::move(observer); }
 
  private:
   /// The words of an object's header.
@@ -53,6 +58,7 @@ class HeapWalk {
   [[nodiscard]] Address next_context() const { return contexts_.empty() ? ~Address{0} : contexts_.front().pointer; }
 
   ObjectSizes& sizes_;
+  ObjectObserver observer_;
   std::vector<TypeSum> sums_;           ///< of the region that is walked, by number of type
   std::vector<std::uint32_t> touched_;  ///< types among them
   // The region that is walked:

@@ -13,6 +13,7 @@
 #include "dotnet/code/threads.h"
 #include "dotnet/heap/argument_values.h"
 #include "dotnet/heap/heap_counter.h"
+#include "dotnet/holders/holder_reader.h"
 #include "dotnet/names/pdb_finder.h"
 #include "dotnet/runtime/freed_code.h"
 #include "dotnet/waits/ends_of_work.h"
@@ -196,6 +197,8 @@ class RuntimeHeap {
   }
   /// A counter of its objects by type; null: none.
   [[nodiscard]] virtual std::unique_ptr<objects::HeapCounter> heap_counter() { return nullptr; }
+  /// A search for who holds its objects; null: none.
+  [[nodiscard]] virtual std::unique_ptr<holders::HolderReader> holder_reader() { return nullptr; }
 
  protected:
   ~RuntimeHeap() = default;

@@ -436,6 +436,12 @@ std::unique_ptr<objects::HeapCounter> RuntimeByContracts::heap_counter() {
   return std::make_unique<objects::HeapCounter>(runtime_->memory(target_.memory()), known_->image.dac_table, *names_);
 }
 
+std::unique_ptr<holders::HolderReader> RuntimeByContracts::holder_reader() {
+  if (!runtime_ || !roots_ || !names_ || !code_) return nullptr;
+  return std::make_unique<holders::HolderReader>(runtime_->memory(target_.memory()), known_->image.dac_table, *names_,
+                                                 *code_);
+}
+
 objects::ThreadWaits* RuntimeByContracts::thread_waits() {
   if (!code_ || !roots_) return nullptr;
   if (!waits_) {

@@ -83,6 +83,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] objects::HeapReader* heap() override;
   [[nodiscard]] ManagedMemory managed_memory() override;
   [[nodiscard]] std::unique_ptr<objects::HeapCounter> heap_counter() override;
+  [[nodiscard]] std::unique_ptr<holders::HolderReader> holder_reader() override;
   [[nodiscard]] RuntimeCounters counters(const images::ModuleMap& modules) override;
   void explain_abort(std::span<const SymbolInfo> symbols, ThreadDump& thread) override;
   [[nodiscard]] std::vector<FreedFrame> freed_code(const ProcessDump& dump, const Capture& capture,

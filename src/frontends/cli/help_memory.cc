@@ -8,16 +8,19 @@ HelpPage memory_page() {
       23,
       {prose(R"(Say where the memory of a process is: every resident byte under one label, in
 lines that add up; with --types the objects of the managed heap by type and
-generation. Read from outside; nothing is stopped for the account, and no
+generation, with --holders who holds them. Read from outside; nothing is stopped for the account, and no
 collection is made for the types.)"),
-       usage({"mixstack memory PID [OPTIONS]", "mixstack memory CORE --types [OPTIONS]"}),
+       usage({"mixstack memory PID [OPTIONS]", "mixstack memory CORE --types|--holders [OPTIONS]"}),
        options("", {{"-n, --name", "NAME", "the .NET process called so"},
                     {"-c, --core", "FILE", "a core or pack (the same as CORE)"},
                     {"-t, --types", "",
                      "objects by type and generation, all of one moment: all that is old is copied while the process "
                      "runs; for the rest it is stopped, a few milliseconds"},
+                    {"--holders", "[WHAT]",
+                     "who holds the objects, the largest holders first, by name; of a type or an object's address also "
+                     "the shortest ways from a root, and what they retain; one stop, in which all references are read"},
                     {"--most-pause", "TIME",
-                     "not longer than that (50ms): else it is let go on, and nothing is said of types"},
+                     "not longer than that (50ms): else it is let go on, and nothing is said of objects"},
                     {"-j, --json", "", "all of it as JSON: docs/formats/memory.schema.json"},
                     {"-o, --out", "FILE", "into a file, by the end of its name: .txt, .json"},
                     {"--sysroot", "DIR", "where a core's files are, as in 'mixstack dump'"},

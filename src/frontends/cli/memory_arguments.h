@@ -15,6 +15,8 @@ struct MemoryArguments {
   std::string name;
   CoreOptions core;  ///< path empty: a process
   bool types = false;
+  bool holders = false;
+  std::string holders_of;  ///< a type or an address; empty: the tree alone
   std::chrono::milliseconds most_pause{50};
   bool json = false;
   std::string out;  ///< a file; empty: standard output

@@ -31,7 +31,9 @@ ExitCode run_memory(const MemoryArguments& arguments, const Environment& environ
   }
   auto opened = open_target(of, symbol_options(of), environment);
   if (!opened) return opened.error();
-  const auto answer = ask_memory(*opened->session, {arguments.types, {arguments.most_pause}});
+  const auto answer = ask_memory(
+      *opened->session,
+      {arguments.types, {arguments.most_pause}, arguments.holders, {arguments.most_pause, arguments.holders_of, 0}});
   if (!answer) return opened->complain(answer.error());
   if (const ExitCode code = write_out(arguments, environment, *answer); code != ExitCode::ok) return code;
   return answer->is_whole() ? ExitCode::ok : ExitCode::partial;

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "mixstack/holders.h"
 #include "mixstack/memory.h"
 #include "mixstack/report.h"
 #include "output/report/writer.h"
@@ -17,6 +18,7 @@ struct MemoryReport {
   const std::string& core_path;
   const MemoryAccount* account = nullptr;  ///< null: a core
   std::span<const HeapTypes> heaps;
+  std::span<const HeapHolders> holders{};
 };
 
 /// The label of a line, for people: "objects of generation 2".
@@ -26,5 +28,9 @@ struct MemoryReport {
 
 void write_memory_text(Writer& out, const MemoryReport& report, const ReportOptions& options);
 void write_memory_json(Writer& out, const MemoryReport& report);
+
+// One heap's holders.
+void write_holders_text(Writer& out, const HeapHolders& heap);
+void write_holders_json(Writer& out, const HeapHolders& heap);
 
 }  // namespace mixstack::report
