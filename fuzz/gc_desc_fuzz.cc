@@ -1,7 +1,7 @@
 // LINK: mixstack_dotnet_heap
 // GCDescs of foreign bytes. An input is the flags of a MethodTable, the words before it (the nearest first) and an
-// object. Whatever they say, each reference that is told lies inside of the object, behind its MethodTable and before the
-// next object's header, is what the object's bytes are, and no object has more of them than words a few times over.
+// object. Whatever they say, each reference that is told lies inside of the object, behind its MethodTable and before
+// the next object's header, is what the object's bytes are, and no object has more of them than words a few times over.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

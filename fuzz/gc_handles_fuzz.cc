@@ -1,7 +1,7 @@
 // LINK: mixstack_dotnet_heap
-// Handle tables of foreign bytes. An input is one segment (or its beginning: the rest is zeros), with a map, a bucket and
-// a table around it that lead to it; its next segment is itself or whatever its bytes say. Whatever they say, reading
-// ends, and each handle that is told is a word of the segment that is not null.
+// Handle tables of foreign bytes. An input is one segment (or its beginning: the rest is zeros), with a map, a bucket
+// and a table around it that lead to it; its next segment is itself or whatever its bytes say. Whatever they say,
+// reading ends, and each handle that is told is a word of the segment that is not null.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

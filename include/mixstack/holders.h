@@ -44,12 +44,12 @@ enum class HolderShape : std::uint8_t {
 struct Holder {
   RootKind root = RootKind::none;
   HolderShape shape = HolderShape::objects;
-  std::string name;              ///< of a root; of an object its C# type; empty: not known
-  std::string field;             ///< of the line above, that refers to it; empty: not known, or none
-  std::uint64_t count = 0;       ///< objects of the type; delegates in a list; of a root 0
-  std::uint64_t own = 0;         ///< their bytes, and of what is inside of a collection
-  std::uint64_t retained = 0;    ///< bytes that nobody else holds, their own included
-  Address largest = 0;           ///< the one that retains most; of a root 0
+  std::string name;                  ///< of a root; of an object its C# type; empty: not known
+  std::string field;                 ///< of the line above, that refers to it; empty: not known, or none
+  std::uint64_t count = 0;           ///< objects of the type; delegates in a list; of a root 0
+  std::uint64_t own = 0;             ///< their bytes, and of what is inside of a collection
+  std::uint64_t retained = 0;        ///< bytes that nobody else holds, their own included
+  Address largest = 0;               ///< the one that retains most; of a root 0
   std::vector<std::string> methods;  ///< that delegates, timers and async methods among them stand for, at most 3
   std::vector<Holder> held;          ///< most bytes first; a few
   std::uint64_t rest = 0;            ///< retained by lines that are left out
@@ -117,7 +117,8 @@ struct HoldersOptions {
   std::chrono::milliseconds most_pause{50};
   /// A type's C# name, or an object's address ("0x7f..."); empty: the tree alone.
   std::string of;
-  /// Bytes of our own memory; more is refused before it is taken. 0: half of what this machine, or our cgroup, has left.
+  /// Bytes of our own memory; more is refused before it is taken. 0: half of what this machine, or our cgroup, has
+  /// left.
   std::uint64_t most_memory = 0;
 };
 

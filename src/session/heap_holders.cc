@@ -1,16 +1,15 @@
 // Reads a heap at one moment for the question of who holds its objects.
 //
-// Input: a process that runs (or a core). Output: regions, copies of all objects that may refer to others, and roots, of
-// one moment; then what HolderReader finds in them.
-// Algorithm: references change at any time and leave no trace, so all of them are copied in one stop. The rest
-// need not be: between two collections objects neither move nor change their type. So each region of
-// generation 2 is walked while the process runs, from one read between collections, and tells which of its bytes belong
-// to objects that may refer to others; only these are copied in the stop. All that is young is copied whole; of large
-// and pinned objects the headers are read, and the bytes of those that may refer.
+// Input: a process that runs (or a core). Output: regions, copies of all objects that may refer to others, and roots,
+// of one moment; then what HolderReader finds in them. Algorithm: references change at any time and leave no trace, so
+// all of them are copied in one stop. The rest need not be: between two collections objects neither move nor change
+// their type. So each region of generation 2 is walked while the process runs, from one read between collections, and
+// tells which of its bytes belong to objects that may refer to others; only these are copied in the stop. All that is
+// young is copied whole; of large and pinned objects the headers are read, and the bytes of those that may refer.
 // Order: look; walk what is old; say how long a stop would be, or refuse; wait for the end of a collection; stop; copy;
 // let run; walk the copies, which must end exactly where their regions do; else all again.
-// Bounds: kMostAttempts attempts, kMostStops stops, kLongestWait for the end of a collection, the pause that is allowed,
-// and the memory that is allowed, of which the copies are a part.
+// Bounds: kMostAttempts attempts, kMostStops stops, kLongestWait for the end of a collection, the pause that is
+// allowed, and the memory that is allowed, of which the copies are a part.
 #include "session/heap_holders.h"
 
 #include <fmt/format.h>
@@ -45,8 +44,8 @@ constexpr std::chrono::microseconds kPoll{300};
 constexpr milliseconds kBetweenAttempts{3};
 constexpr std::uint64_t kBytesAMillisecond = 4 << 20;  // nothing is copied faster
 constexpr std::size_t kPiece = 1 << 20, kHeader = 64;
-constexpr std::uint64_t kLargestRead = 512 << 20;            // of our own memory, for a region that is walked
-constexpr std::uint64_t kMostStack = 1 << 20, kRoom = 8 << 20;  // of one thread; of what comes before the stop
+constexpr std::uint64_t kLargestRead = 512 << 20;                // of our own memory, for a region that is walked
+constexpr std::uint64_t kMostStack = 1 << 20, kRoom = 16 << 20;  // of one thread; of what comes before the stop
 
 bool is_old(const GcRegion& r) { return r.generation == HeapGeneration::two || r.generation == HeapGeneration::frozen; }
 bool is_large(const GcRegion& r) {
@@ -155,11 +154,12 @@ class LiveHolders {
       const std::span<std::byte> bytes(buffer_.data(), static_cast<std::size_t>(region.objects.size()));
       if (!memory_.read_exact(region.objects.begin, bytes)) return;
       if (of_.reader.is_moving(memory_) || epoch() != before || !before) continue;
-      RegionObjects objects =
-          of_.reader.walk(region, {}, dotnet::objects::bytes_of(region.objects.begin, bytes));
+      RegionObjects objects = of_.reader.walk(region, {}, dotnet::objects::bytes_of(region.objects.begin, bytes));
       if (objects.end != End::whole) continue;
       sweeps_ = sweeps_ || swept;
-      kept_[region.objects.begin] = {region, std::move(objects), before};
+      Kept& kept = kept_[region.objects.begin];
+      kept_objects_ += objects.shapes.size() - kept.objects.shapes.size();
+      kept = {region, std::move(objects), before};
       return;
     }
   }
@@ -176,13 +176,14 @@ class LiveHolders {
   /// Walks what is old while the process runs. False: the heap cannot be seen, or a stop would be too long.
   bool prepare() {
     auto gc = look();
-    if (!gc) return false;
+    if (!gc || !is_within_memory(*gc)) return false;
     for (int round = 0; round < kMostRounds && epoch(); round++) {
       bool all_held = true;
       for (const GcRegion& r : gc->regions) {
         if (!is_old(r) || r.objects.empty() || kept(r, epoch()) != nullptr) continue;
         all_held = false;
         keep(r);
+        if (!is_within_memory(*gc)) return false;
       }
       if (all_held) break;
       gc = look();
@@ -191,11 +192,17 @@ class LiveHolders {
     return may_stop(*gc);
   }
 
+  /// With what was walked so far.
+  bool is_within_memory(const GcRegions& gc) {
+    const std::uint64_t wanted = dotnet::holders::HolderReader::memory_for(kept_objects_, all_bytes(gc));
+    if (wanted > most_memory_) why_ = too_much_memory(wanted, most_memory_);
+    return wanted <= most_memory_;
+  }
+
   bool may_stop(const GcRegions& gc) {
-    std::uint64_t in_stop = 0, objects = 0;
+    std::uint64_t in_stop = 0;
     const auto now = epoch();
     for (const GcRegion& r : gc.regions) in_stop += r.objects.empty() ? 0 : to_copy(r, now);
-    for (const auto& [begin, k] : kept_) objects += k.objects.shapes.size();
     const auto pause = static_cast<std::uint64_t>(std::max<std::int64_t>(of_.options.most_pause.count(), 0));
     if (in_stop > pause * kBytesAMillisecond) {
       why_ = fmt::format(
@@ -203,9 +210,9 @@ class LiveHolders {
           in_stop >> 20, of_.options.most_pause.count(), in_stop / kBytesAMillisecond * 3 / 2 + 10);
       return false;
     }
-    const std::uint64_t room = in_stop + in_stop / 2 + kRoom;
+    const std::uint64_t room = in_stop + in_stop / 4 + kRoom;
     constexpr std::uint64_t kLeastObject = 24;
-    objects = std::max(objects, all_bytes(gc) / (4 * kLeastObject));
+    const std::uint64_t objects = std::max(kept_objects_, all_bytes(gc) / (4 * kLeastObject));
     const std::uint64_t wanted = room + dotnet::holders::HolderReader::memory_for(objects, all_bytes(gc));
     if (wanted > most_memory_) {
       why_ = too_much_memory(wanted, most_memory_);
@@ -335,8 +342,8 @@ class LiveHolders {
     for (Part& part : parts_) {
       if (part.is_copied) {
         const auto bytes = of_.reader.image().bytes_at(part.region.objects.begin, part.region.objects.size());
-        part.objects = of_.reader.walk(part.region, now_.gc.contexts,
-                                       dotnet::objects::bytes_of(part.region.objects.begin, bytes));
+        part.objects =
+            of_.reader.walk(part.region, now_.gc.contexts, dotnet::objects::bytes_of(part.region.objects.begin, bytes));
       }
       const RegionObjects& objects = part.kept != nullptr ? part.kept->objects : part.objects;
       if (objects.end == End::whole) continue;
@@ -346,12 +353,15 @@ class LiveHolders {
     for (Part& part : parts_)
       now_.regions.push_back(std::move(part.kept != nullptr ? part.kept->objects : part.objects));
     kept_.clear();
+    kept_objects_ = 0;
     buffer_ = {};
     return true;
   }
 
   HeapHolders found() {
     of_.reader.image().set_moving(now_.gc.bounds);
+    for (auto& t : now_.roots.stacks)
+      t.name = base::line_at(fmt::format("/proc/{}/task/{}/comm", of_.target.info().pid, t.tid));
     std::uint64_t objects = 0;
     for (const RegionObjects& r : now_.regions) objects += r.shapes.size();
     const std::uint64_t wanted =
@@ -400,6 +410,7 @@ class LiveHolders {
   std::uint64_t most_memory_;
   std::shared_ptr<process::DebuggedProcess> process_;
   std::map<Address, Kept> kept_;
+  std::uint64_t kept_objects_ = 0;
   std::vector<std::byte> buffer_;
   HeapMoment now_;  ///< of the last stop
   std::vector<Part> parts_;

@@ -199,7 +199,7 @@ class Truth(HoldersCase):
         with shape("several", 5000) as debuggee:
             known = truth(debuggee)
             heap = self.holders(debuggee.pid)
-            self.within(self.line(heap, "Holders.Order[]", root="several")["retained"], known)
+            self.within(self.line(heap, "Order[]", root="several")["retained"], known)
 
     def test_a_local_variable_is_of_another_class(self):
         with shape("local", 5000) as debuggee:
@@ -275,7 +275,7 @@ class Bounds(HoldersCase):
                 heap = self.answer(debuggee.pid, "--holders", *LONG, expected=(FINE, PARTIAL))
                 self.assertTrue(heap["tree"], heap["why_not"])
                 self.assertEqual(heap["dangling"], 0)
-                self.within(self.line(heap, "System.Collections.Generic.List<Holders.Order>")["retained"], known)
+                self.within(self.line(heap, "System.Collections.Generic.List<Order>")["retained"], known)
             self.assertGreater(int(debuggee.ask("same").split()[1]), before)
             self.assertTrue(debuggee.is_alive())
 

@@ -70,16 +70,15 @@ TEST_F(GcDescTest, ArraysOfStructs) {
 }
 
 TEST_F(GcDescTest, WhatContradictsItselfIsNone) {
-  for (const auto& before : std::vector<std::vector<std::uint64_t>>{
-           {0},                                 // no series
-           {1ull << 20},                        // too many
-           {1, 4, 0 - 24ull},                   // not aligned
-           {1, 0, 0 - 24ull},                   // the MethodTable itself
-           {1, 16, 8},                          // longer than its object
-           {1, 1ull << 40, 0 - 24ull},          // beyond any object
-           {0 - 1ull, 16, 0},                   // no progress
-           {0 - 1ull, 16, 1 | 4ull << 32},      // not aligned
-           {0 - 1ull, 16, 7}})                  // not the size of an element
+  for (const auto& before : std::vector<std::vector<std::uint64_t>>{{0},                // no series
+                                                                    {1ull << 20},       // too many
+                                                                    {1, 4, 0 - 24ull},  // not aligned
+                                                                    {1, 0, 0 - 24ull},  // the MethodTable itself
+                                                                    {1, 16, 8},         // longer than its object
+                                                                    {1, 1ull << 40, 0 - 24ull},  // beyond any object
+                                                                    {0 - 1ull, 16, 0},           // no progress
+                                                                    {0 - 1ull, 16, 1 | 4ull << 32},  // not aligned
+                                                                    {0 - 1ull, 16, 7}})  // not the size of an element
     EXPECT_FALSE(read(table(kReferences | kComponents | 24, before))) << before.at(0);
   EXPECT_FALSE(read(0x7d0000000000));
 }

@@ -1,12 +1,14 @@
 // Reads the handle tables (src/coreclr/gc/handletable*.{h,cpp}), which nothing describes but their map.
 // Input: the map's address. Output: handles by kind.
-// Algorithm: maps in a list -> buckets -> tables -> segments of 64 kB in a list. A segment begins with bytes for each of
-// its 120 blocks (which block follows in its chain, its kind, where its user data lies) and for each kind the last
+// Algorithm: maps in a list -> buckets -> tables -> segments of 64 kB in a list. A segment begins with bytes for each
+// of its 120 blocks (which block follows in its chain, its kind, where its user data lies) and for each kind the last
 // block of its chain, which is a ring. Blocks hold 64 handles each. The numbers are those of 13 kinds, the same in 10
 // and 11.
-// Bounds: kMostMaps, kMostTables of a bucket, kMostSegments in all, each once, kMostHandles; a ring has as many blocks as there are.
+// Bounds: kMostMaps, kMostTables of a bucket, kMostSegments in all, each once, kMostHandles; a ring has as many blocks
+// as there are.
 #include "dotnet/heap/gc_handles.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <unordered_set>
@@ -63,9 +65,22 @@ class Reader {
     }
   }
 
+  /// Its end may not be there yet: blocks that nobody has used.
+  bool read_segment(Address segment) {
+    std::fill(bytes_.begin(), bytes_.end(), std::byte{0});
+    filled_ = 0;
+    while (filled_ < kSegmentBytes) {
+      const auto n = memory_.reader().read_some(segment + filled_, std::span(bytes_).subspan(filled_));
+      if (!n || *n == 0) break;
+      filled_ += *n;
+    }
+    return filled_ >= kValues;
+  }
+
   void read_table(Address table, Address segment) {
     while (segment != 0) {
-      if (segments_.size() == kMostSegments || !segments_.insert(segment).second || !memory_.reader().read_exact(segment, bytes_) || word(kTable) != table) {
+      const bool is_new = segments_.size() < kMostSegments && segments_.insert(segment).second;
+      if (!is_new || !read_segment(segment) || word(kTable) != table) {
         out_.is_whole = false;
         return;
       }
@@ -83,6 +98,7 @@ class Reader {
     std::size_t block = first;
     for (std::size_t n = 0; n < kBlocks; n++) {
       if (block >= kBlocks || byte(kTypes + block) != kind) return false;
+      if (kValues + (block + 1) * kSlots * 8 > filled_) return false;
       read_block(segment, kind, block);
       block = byte(kChains + block);
       if (block == first) return true;
@@ -115,6 +131,7 @@ class Reader {
   const RuntimeMemory& memory_;
   std::size_t tables_;
   std::vector<std::byte> bytes_;
+  std::size_t filled_ = 0;
   std::unordered_set<Address> segments_;  ///< that were read
   GcHandles out_;
 };

@@ -1,11 +1,11 @@
 // Makes the graph of a heap.
 //
 // Input: numbered objects, their bytes at one moment, roots. Output: edges in the order of objects.
-// Algorithm: each object that may refer to others is read once, in the order of addresses, and its GCDesc says where its
-// references are. The value of a static's slot becomes an edge of that static, not of the array that it is in, else one
-// array would hold everything. The second object of a dependent handle is an edge of the first one: it counts once the
-// first one is reached. Then each root is a node; words of stacks lead to the objects they point into.
-// Bounds: 2^32 edges; an object's bytes are at most those of its region.
+// Algorithm: each object that may refer to others is read once, in the order of addresses, and its GCDesc says where
+// its references are. The value of a static's slot becomes an edge of that static, not of the array that it is in, else
+// one array would hold everything. The second object of a dependent handle is an edge of the first one: it counts once
+// the first one is reached. Then each root is a node; words of stacks lead to the objects they point into. Bounds: 2^32
+// edges; bytes of one object of a core, which are read as far as the core has them, kLargest.
 #include "dotnet/holders/heap_graph.h"
 
 #include <algorithm>
@@ -17,6 +17,7 @@ namespace mixstack::dotnet::holders {
 namespace {
 
 constexpr std::size_t kWindow = 1 << 20;
+constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;  // object that was not copied: of a core
 constexpr std::uint64_t kFromFactor = 0xc2b2ae3d27d4eb4fu, kToFactor = 0x9e3779b97f4a7c15u;
 
 /// Bytes of objects in the order of addresses.
@@ -28,11 +29,11 @@ class Bodies {
   std::span<const std::byte> of(Address object, std::uint64_t size) {
     if (const auto copied = image_.bytes_at(object, size); copied.size() == size) return copied;
     if (object < begin_ || object - begin_ > filled_ || filled_ - (object - begin_) < size) {
-      if (buffer_.size() < std::max<std::uint64_t>(size, kWindow))
-        buffer_.resize(static_cast<std::size_t>(std::max<std::uint64_t>(size, kWindow)));
       begin_ = object;
       filled_ = 0;
+      if (size > kLargest) return {};
       while (filled_ < size) {
+        if (filled_ == buffer_.size()) buffer_.resize(std::max(kWindow, 2 * buffer_.size()));
         const auto n = image_.read_some(object + filled_, std::span(buffer_).subspan(filled_));
         if (!n || *n == 0) return {};
         filled_ += *n;
@@ -164,12 +165,12 @@ class Maker {
 
   void add_handles() {
     using objects::HandleKind;
-    constexpr std::array<std::pair<HandleKind, RootKind>, 5> kKinds{{{HandleKind::strong, RootKind::strong_handle},
-                                                                   {HandleKind::pinned, RootKind::pinned_handle},
-                                                                   {HandleKind::async_pinned,
-                                                                    RootKind::async_pinned_handle},
-                                                                   {HandleKind::sized, RootKind::sized_handle},
-                                                                   {HandleKind::counted, RootKind::counted_handle}}};
+    constexpr std::array<std::pair<HandleKind, RootKind>, 5> kKinds{
+        {{HandleKind::strong, RootKind::strong_handle},
+         {HandleKind::pinned, RootKind::pinned_handle},
+         {HandleKind::async_pinned, RootKind::async_pinned_handle},
+         {HandleKind::sized, RootKind::sized_handle},
+         {HandleKind::counted, RootKind::counted_handle}}};
     for (const auto& [kind, root] : kKinds) {
       std::vector<Address> some;
       for (const objects::GcHandle& h : of_.roots.handles.handles)

@@ -15,7 +15,7 @@ namespace mixstack::dotnet::holders {
 /// has, by roots and types. Ways of one kind have one number. 8 bytes a node, 12 while it is made.
 class ShortestWays {
  public:
-  static constexpr std::size_t kMostWays = 1 << 22;
+  static constexpr std::size_t kMostWays = 1 << 20;
 
   /// `type_of`: of an object.
   ShortestWays(const HeapGraph& graph, const std::function<std::uint32_t(Node)>& type_of);

@@ -39,8 +39,7 @@ bool is_called(std::string_view name, std::string_view asked) {
 
 }  // namespace
 
-HolderReader::HolderReader(const RuntimeMemory& memory, Address dac_table, names::MethodNames& names,
-                           CodeManager& code)
+HolderReader::HolderReader(const RuntimeMemory& memory, Address dac_table, names::MethodNames& names, CodeManager& code)
     : memory_(memory),
       dac_table_(dac_table),
       names_(names),
@@ -69,9 +68,8 @@ HeapRoots HolderReader::roots(const MemoryReader& now, std::string& why_not) con
     if (t.os_id == 0 || t.is_dead()) continue;
     const Address data = memory.pointer(t.address, l.thread.thread_local_data).value_or(0);
     if (data == 0) continue;
-    out.threads.push_back(
-        {t.os_id, memory.pointer(data, l.thread_local_data.non_collectible_array).value_or(0),
-         memory.value<std::uint32_t>(data, l.thread_local_data.non_collectible_count).value_or(0)});
+    out.threads.push_back({t.os_id, memory.pointer(data, l.thread_local_data.non_collectible_array).value_or(0),
+                           memory.value<std::uint32_t>(data, l.thread_local_data.non_collectible_count).value_or(0)});
   }
   return out;
 }

@@ -15,7 +15,8 @@ namespace mixstack::dotnet::holders {
 namespace {
 
 constexpr std::uint64_t kRootKey = std::uint64_t{1} << 32;
-constexpr std::uint64_t kLeastShare = 200;  // of the heap that is held: smaller lines are left out below the first level
+constexpr std::uint64_t kLeastShare =
+    200;  // of the heap that is held: smaller lines are left out below the first level
 
 }  // namespace
 

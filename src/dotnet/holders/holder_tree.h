@@ -12,8 +12,9 @@
 
 namespace mixstack::dotnet::holders {
 
-/// Lines of objects of one type that have one holder: objects side by side are one line, and so are those that hold each
-/// other in a row, and a collection with what it is made of. The largest lines are opened first, kMostLines in all.
+/// Lines of objects of one type that have one holder: objects side by side are one line, and so are those that hold
+/// each other in a row, and a collection with what it is made of. The largest lines are opened first, kMostLines in
+/// all.
 class HolderTree {
  public:
   static constexpr std::size_t kMostLines = 240, kMostHeld = 12, kMostMethods = 3, kMostAsked = 512;

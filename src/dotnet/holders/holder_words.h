@@ -37,7 +37,8 @@ class HolderWords {
   [[nodiscard]] const TypeWords& type(std::uint32_t number);
   /// An object that `inner` is a part of, for people: the array of a list, a node of a dictionary. `depth`: parts
   /// between the two.
-  [[nodiscard]] bool is_inside(const TypeWords& outer, const TypeWords& inner, const TypeWords& between, unsigned depth);
+  [[nodiscard]] bool is_inside(const TypeWords& outer, const TypeWords& inner, const TypeWords& between,
+                               unsigned depth);
   /// The field of `holder` (of this type and size) that refers to `held`; empty: none, or its name is not known.
   [[nodiscard]] std::string field(std::uint32_t holder_type, Address holder, std::uint64_t size, Address held);
   /// The method that a delegate calls, a timer calls back, or that a task is of; empty: none, or not known.

@@ -16,7 +16,7 @@ using objects::ObjectSizes;
 /// Type and size together have a number, for most objects of a heap are alike. Not thread-safe.
 class ObjectShapes {
  public:
-  static constexpr std::size_t kMostShapes = 1 << 24;
+  static constexpr std::size_t kMostShapes = 1 << 21;
   struct Shape {
     std::uint64_t size = 0;
     std::uint32_t type = 0;  ///< number in ObjectSizes
@@ -61,9 +61,9 @@ class TypeReferences {
 /// One region. A bit for each 8 bytes, set where an object begins; gaps are objects, too.
 struct RegionObjects {
   AddressRange range;
-  std::vector<std::uint64_t> bits;     ///< for a whole number of kBlock words
-  std::vector<std::uint32_t> shapes;   ///< of its objects, in order
-  std::vector<AddressRange> referring; ///< bytes of objects that may hold references; little gaps are bridged
+  std::vector<std::uint64_t> bits;      ///< for a whole number of kBlock words
+  std::vector<std::uint32_t> shapes;    ///< of its objects, in order
+  std::vector<AddressRange> referring;  ///< bytes of objects that may hold references; little gaps are bridged
   objects::RegionCount::End end = objects::RegionCount::End::whole;
   Address at = 0;  ///< where the walk ended, if not whole
 

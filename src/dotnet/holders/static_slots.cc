@@ -16,7 +16,6 @@ constexpr std::uint64_t kMostBuckets = 1 << 20;
 constexpr unsigned kLength = 0, kNextTable = 1, kFirstBucket = 3;
 // TLSIndex (src/coreclr/vm/threadstatics.h): the kind in its highest byte, 0 for those in the threads' arrays.
 constexpr std::uint32_t kNotAllocated = 0xffffffff, kTlsNumber = 0x00ffffff;
-constexpr std::uint64_t kArrayHeader = 16;  // before the elements of an object[]
 
 bool is_reference(const objects::FieldPlace& place) {
   return place.element == ElementType::class_ || place.element == ElementType::value_type;
@@ -79,9 +78,10 @@ void StaticSlots::add_of_threads(const objects::TypeFacts& type, const objects::
   const std::uint32_t number = *index & kTlsNumber;
   for (const ThreadStatics& t : threads) {
     if (t.array == 0 || number >= t.count) continue;
-    // The first numbers are of other statics, as many as the array's header has words.
+    // The first numbers are of other statics, as many as the array's header has words; offsets of fields are from the
+    // begin of the object.
     const Address base = memory.pointer_at(t.array + std::uint64_t{number} * 8).value_or(0);
-    if (base != 0) add({base + field.place.offset + kArrayHeader, type.method_table, field.name, t.os_id});
+    if (base != 0) add({base + field.place.offset, type.method_table, field.name, t.os_id});
   }
 }
 
@@ -116,11 +116,10 @@ std::vector<StaticSlot> StaticSlots::find(std::span<const ThreadStatics> threads
   std::sort(all_.begin(), all_.end());
   all_.erase(std::unique(all_.begin(), all_.end()), all_.end());
   for (const Address type : all_) add_type(type, threads);
-  std::stable_sort(slots_.begin(), slots_.end(),
-                   [](const StaticSlot& a, const StaticSlot& b) { return a.at < b.at; });
-  slots_.erase(std::unique(slots_.begin(), slots_.end(),
-                           [](const StaticSlot& a, const StaticSlot& b) { return a.at == b.at; }),
-               slots_.end());
+  std::stable_sort(slots_.begin(), slots_.end(), [](const StaticSlot& a, const StaticSlot& b) { return a.at < b.at; });
+  slots_.erase(
+      std::unique(slots_.begin(), slots_.end(), [](const StaticSlot& a, const StaticSlot& b) { return a.at == b.at; }),
+      slots_.end());
   return std::move(slots_);
 }
 

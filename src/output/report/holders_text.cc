@@ -55,10 +55,11 @@ std::string methods_words(const std::vector<std::string>& methods, HolderShape s
 }
 
 std::string name_words(const Holder& h) {
-  const std::string name = h.name.empty() ? fmt::format("(type not known, object at {:#x})", h.largest)
-                                          : escape_for_terminal(h.name);
+  const std::string name =
+      h.name.empty() ? fmt::format("(type not known, object at {:#x})", h.largest) : escape_for_terminal(h.name);
   switch (h.shape) {
     case HolderShape::root:
+      if (h.root == RootKind::stack && !h.name.empty()) return "of " + escape_for_terminal(h.name);
       return fmt::format("{}{}{}", root_words(h.root), h.name.empty() ? "" : " ", escape_for_terminal(h.name));
     case HolderShape::list:
       return fmt::format("list of {} {}", h.count, name);
@@ -152,8 +153,7 @@ void write_paths(Writer& out, const HeapHolders& heap) {
       out << "  all ways lead through: " << escape_for_terminal(path.holder_name)
           << (path.holder != 0 ? fmt::format("  {:#x}", path.holder) : "") << '\n';
   }
-  const std::uint64_t more =
-      heap.more_paths + (heap.paths.size() > kMostPaths ? heap.paths.size() - kMostPaths : 0);
+  const std::uint64_t more = heap.more_paths + (heap.paths.size() > kMostPaths ? heap.paths.size() - kMostPaths : 0);
   if (more != 0) out << fmt::format("\nand {} of other kinds (--json)\n", counted(more, "way"));
   if (heap.unheld != 0)
     out << fmt::format("{} are held by nobody: garbage that was not collected yet\n", counted(heap.unheld, "object"));
