@@ -28,7 +28,8 @@ class NodeList {
   }
 
  private:
-  static constexpr std::size_t kPiece = 1 << 20;
+  /// 64 MB, of which untouched pages cost nothing: malloc gives such pieces back at once, smaller ones often never.
+  static constexpr std::size_t kPiece = 1 << 24;
   std::vector<std::unique_ptr<Node[]>> pieces_;
   std::size_t size_ = 0;
 };

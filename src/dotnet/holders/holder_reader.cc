@@ -20,7 +20,7 @@
 namespace mixstack::dotnet::holders {
 namespace {
 
-constexpr std::uint64_t kBytesAnObject = 36, kBytesAWay = 12;
+constexpr std::uint64_t kBytesAnObject = 38, kBytesAWay = 12;
 
 std::optional<Address> address_of(std::string_view text) {
   if (!text.starts_with("0x")) return std::nullopt;

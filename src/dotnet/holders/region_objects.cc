@@ -65,6 +65,8 @@ RegionObjects RegionWalk::walk(const objects::GcRegion& region, std::span<const 
   constexpr std::uint64_t kBlock = RegionObjects::kBlock;
   now_.bits.assign((words + kBlock - 1) / kBlock * (kBlock / 64), 0);
   const objects::RegionCount count = walk_.count(region, contexts, bytes);
+  now_.shapes.shrink_to_fit();  // they are kept for long
+  now_.referring.shrink_to_fit();
   now_.end = count.end;
   now_.at = count.at;
   return std::move(now_);
