@@ -75,7 +75,8 @@ class Demo(unittest.TestCase):
         self.assertEqual((status, errors), (0, ""))
         told = "\n".join(lines)
         for word, place in (("EXCEPTIONS", "Quantity"), ("CONTENDED", "Book"), ("FORCED COLLECTIONS", "Tidy")):
-            self.assertRegex(told, rf"(?m)^{word}: .*OrderDesk\.SlowDesk\.{place}\(")
+            # Likely, where the collector moved what was looked at: this program collects all the time.
+            self.assertRegex(told, rf"(?m)^(?:LIKELY )?{word}: .*OrderDesk\.SlowDesk\.{place}\(")
 
     def test_says_what_failed(self):
         status, lines, errors = demo(MIXSTACK=shutil.which("false"))

@@ -4,6 +4,7 @@ import re
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
 
 import debuggee_build
@@ -63,9 +64,12 @@ class NativeInlines(unittest.TestCase):
         return frames, gdb.stdout, lines, text
 
     def wait_for_pause(self, pid):
-        for _ in range(100):
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
             if "pause" in pathlib.Path(f"/proc/{pid}/wchan").read_text() or pathlib.Path(f"/proc/{pid}/syscall").read_text().startswith("34 "):
                 return
+            time.sleep(0.01)
+        self.fail("the program does not pause")
 
     def by_addr2line(self, program, frame):
         """[(function, file, line)] of the call, innermost first."""

@@ -351,7 +351,13 @@ class Why(WhyCase):
 
     def test_methods_behind_promises_in_the_heap(self):
         with processes.scenario("async_joins") as debuggee:
-            _, answer = self.why(debuggee.pid, "--heap")
+            # Its threads say that they are ready before they wait.
+            answers = []
+            def waiting():
+                answers[:] = [self.why(debuggee.pid, "--heap")[1]]
+                return all(len(self.chains(answers[0], waiter)) == 1 for waiter in ("run", "all"))
+            self.wait_until(waiting, "both to wait", timeout=30)
+            [answer] = answers
             for waiter, methods in (("run", "GetOrder > Load > ReadRow"), ("all", "lambda > GetOrder > Load > ReadRow")):
                 [(told, chain)] = self.chains(answer, waiter)
                 self.assertEqual((told, chain["end"], chain["proof"]), (methods, "promise", "proved"))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dotnet/bcl/kinds.h"
+#include "dotnet/bcl/locks.h"
 #include "dotnet/bcl/waits.h"
 
 namespace mixstack::dotnet::bcl {
@@ -33,9 +34,12 @@ inline constexpr NameStart kConsoleLogger =
     "Microsoft.Extensions.Logging.Console.ConsoleLoggerProcessor.ProcessLogQueue(";
 
 /// Methods that such a thread may have on its stack while it is idle.
-inline constexpr std::array<NameStart, 17> kIdling{
+inline constexpr std::array<NameStart, 20> kIdling{
     "System.Threading.LowLevel",
     kWaitHandleMethods,
+    kWaitSubsystemMethods,
+    kConditionMethods,
+    kLockMethods,
     "System.Threading.Monitor.",
     "System.Threading.ManualResetEventSlim.Wait(",
     "System.Threading.Thread.",

@@ -14,12 +14,18 @@ constexpr std::uint32_t kForeignInlinee = 1, kForeignInliners = 2, kInlineeShift
 constexpr std::uint32_t kInlinerHasModule = 1, kInlinerShift = 1;
 constexpr std::uint32_t kMostRows = 0xffffff;  // of a metadata table
 
+struct Pair {
+  std::uint32_t inliner = 0, inlinee = 0;
+};
+
 /// Reads one section. Each entry is a list of numbers, which begins with how many there are.
 class Decoder {
  public:
   Decoder(std::span<const std::byte> bytes, bool has_modules) : bytes_(bytes), has_modules_(has_modules) {}
 
-  [[nodiscard]] Result<std::vector<InliningTable::Pair>> decode() {
+  [[nodiscard]] Result<std::vector<Pair>> decode() {
+    // A list has a count, the inlinee and an inliner at least, mostly of some bytes.
+    pairs_.reserve(bytes_.size() / 2);
     base::ByteCursor in(bytes_);
     const std::uint8_t header = in.u8();
     const unsigned shift = header >> 2, width = 1u << (header & 3);
@@ -57,6 +63,20 @@ class Decoder {
   }
 
   [[nodiscard]] bool next(std::uint32_t& value) {
+    // Most are of one byte, or of two: the numbers of a table that a whole dump waits for.
+    if (position_ < bytes_.size()) {
+      const auto low = std::to_integer<std::uint32_t>(bytes_[position_]);
+      if ((low & 1) == 0) {
+        value = low >> 1;
+        position_++;
+        return true;
+      }
+      if ((low & 2) == 0 && position_ + 1 < bytes_.size()) {
+        value = low >> 2 | std::to_integer<std::uint32_t>(bytes_[position_ + 1]) << 6;
+        position_ += 2;
+        return true;
+      }
+    }
     const auto number = decode_native_number(bytes_.subspan(position_));
     if (!number) return false;
     value = number->value;
@@ -104,54 +124,40 @@ class Decoder {
   bool has_modules_;
   std::size_t position_ = 0, numbers_ = 0;
   std::vector<std::uint32_t> words_;  // of one entry
-  std::vector<InliningTable::Pair> pairs_;
+  std::vector<Pair> pairs_;
 };
-
-/// In the order of one row, equal ones as they were. By counting: the largest assembly has 100,000 pairs, and comparing
-/// them was a twelfth of a whole dump.
-void order_by(std::uint32_t InliningTable::Pair::*row, std::uint32_t most, std::vector<InliningTable::Pair>& pairs) {
-  std::vector<std::uint32_t> places(std::size_t{most} + 2);
-  for (const InliningTable::Pair& p : pairs) places[std::size_t{p.*row} + 1]++;
-  std::partial_sum(places.begin(), places.end(), places.begin());
-  std::vector<InliningTable::Pair> ordered(pairs.size());
-  for (const InliningTable::Pair& p : pairs) ordered[places[p.*row]++] = p;
-  pairs = std::move(ordered);
-}
-
-void order(std::vector<InliningTable::Pair>& pairs) {
-  std::uint32_t most = 0;
-  for (const InliningTable::Pair& p : pairs) most = std::max({most, p.inliner, p.inlinee});
-  // Rows that are far more than pairs are no assembly's: they decide about no memory.
-  if (most > 8 * pairs.size() + 4096) {
-    std::sort(pairs.begin(), pairs.end());
-  } else {
-    order_by(&InliningTable::Pair::inlinee, most, pairs);
-    order_by(&InliningTable::Pair::inliner, most, pairs);
-  }
-}
 
 }  // namespace
 
+// The pairs come in the order of a hash of their inlinees. Counting puts them by inliner in two passes: comparing them
+// was a twelfth of a whole dump.
 Result<InliningTable> InliningTable::decode(std::span<const std::byte> section, bool has_modules) {
   if (section.size() > kMaxSection) return fail(ErrorCode::limit_exceeded, section.size());
-  auto pairs = Decoder(section, has_modules).decode();
+  const auto pairs = Decoder(section, has_modules).decode();
   if (!pairs) return fail(pairs.error());
+  std::uint32_t most = 0;
+  for (const Pair& p : *pairs) most = std::max(most, p.inliner);
+  if (most >= kMaxRows) return fail(ErrorCode::limit_exceeded, most);
   InliningTable table;
-  table.pairs_ = std::move(*pairs);
-  order(table.pairs_);
-  table.pairs_.erase(std::unique(table.pairs_.begin(), table.pairs_.end()), table.pairs_.end());
+  // Each row's count stands two places on, so that filling the rows moves their begins to where they belong.
+  table.begins_.resize(std::size_t{most} + 3);
+  for (const Pair& p : *pairs) table.begins_[std::size_t{p.inliner} + 2]++;
+  std::partial_sum(table.begins_.begin(), table.begins_.end(), table.begins_.begin());
+  table.inlinees_.resize(pairs->size());
+  for (const Pair& p : *pairs) table.inlinees_[table.begins_[std::size_t{p.inliner} + 1]++] = p.inlinee;
+  table.begins_.pop_back();
   return table;
 }
 
 bool InliningTable::holds(std::uint32_t inlinee, std::uint32_t inliner) const {
-  return std::binary_search(pairs_.begin(), pairs_.end(), Pair{inliner, inlinee});
+  const auto rows = into(inliner);
+  return std::find(rows.begin(), rows.end(), inlinee) != rows.end();
 }
 
-std::span<const InliningTable::Pair> InliningTable::into(std::uint32_t inliner) const {
-  const auto first = std::lower_bound(pairs_.begin(), pairs_.end(), Pair{inliner, 0});
-  const auto last = std::find_if(first, pairs_.end(), [&](const Pair& p) { return p.inliner != inliner; });
-  return std::span<const Pair>(pairs_).subspan(static_cast<std::size_t>(first - pairs_.begin()),
-                                               static_cast<std::size_t>(last - first));
+std::span<const std::uint32_t> InliningTable::into(std::uint32_t inliner) const {
+  if (std::size_t{inliner} + 1 >= begins_.size()) return {};
+  const std::uint32_t begin = begins_[inliner], end = begins_[std::size_t{inliner} + 1];
+  return std::span(inlinees_).subspan(begin, end - begin);
 }
 
 }  // namespace mixstack::dotnet

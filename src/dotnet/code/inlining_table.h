@@ -1,7 +1,6 @@
 // The inlining that a precompiled image records: methods that its compiler put into others.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,12 +12,13 @@ namespace mixstack::dotnet {
 
 /// The section CrossModuleInlineInfo of an image of one assembly: for each inlined method, the methods it was put into.
 /// Methods are rows of MethodDef, whatever they were compiled for. Only pairs within the image's own module are kept.
-/// Plain data.
+/// Plain data, laid out by inliner: a look asks for few of them, and for all that is in each.
 /// Sources: docs/design/coreclr/botr/readytorun-format.md; InliningInfoNode of crossgen2; CrossModuleInlineTrackingMap
 /// in src/coreclr/vm/inlinetracking.h; NativeHashtable in src/coreclr/inc/nativeformatreader.h.
 class InliningTable {
  public:
   static constexpr std::uint32_t kMaxSection = 16u << 20;  ///< bytes; that of the largest assembly has 180,000
+  static constexpr std::uint32_t kMaxRows = 1u << 20;      ///< of inliners; the largest assembly has 45,000 methods
 
   /// `has_modules`: the image's flags say that other assemblies may change only together with it. Errors: `truncated`,
   /// `malformed`, `limit_exceeded`.
@@ -26,15 +26,12 @@ class InliningTable {
 
   /// Whether code of `inlinee` is in the code of `inliner`, compiled for whatever arguments.
   [[nodiscard]] bool holds(std::uint32_t inlinee, std::uint32_t inliner) const;
-  struct Pair {
-    std::uint32_t inliner = 0, inlinee = 0;
-    friend auto operator<=>(const Pair&, const Pair&) = default;  // NOLINT(modernize-use-nullptr): its 0
-  };
-  /// All that is in the code of a method, ascending.
-  [[nodiscard]] std::span<const Pair> into(std::uint32_t inliner) const;
+  /// Rows of all that is in the code of a method, in no order; one may stand there twice.
+  [[nodiscard]] std::span<const std::uint32_t> into(std::uint32_t inliner) const;
 
  private:
-  std::vector<Pair> pairs_;  // ascending
+  std::vector<std::uint32_t> begins_;    // by row of the inliner, and one more: where its rows begin below
+  std::vector<std::uint32_t> inlinees_;  // rows
 };
 
 }  // namespace mixstack::dotnet

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace mixstack::dotnet {
 namespace {
 
@@ -53,7 +55,7 @@ TEST(InliningTable, OfAnImageThatStandsAlone) {
   EXPECT_FALSE(table->holds(6, 9)) << "a row of something else";
   EXPECT_FALSE(table->holds(8, 77));
   ASSERT_EQ(table->into(7).size(), 1u);
-  EXPECT_EQ(table->into(7).front().inlinee, 5u);
+  EXPECT_EQ(table->into(7).front(), 5u);
   EXPECT_TRUE(table->into(8).empty());
 }
 
@@ -67,6 +69,23 @@ TEST(InliningTable, OfAnImageThatIsOneOfSeveral) {
   EXPECT_TRUE(table->holds(5, 12)) << "counted on from there";
   EXPECT_FALSE(table->holds(6, 7));
   EXPECT_EQ(table->into(7).size(), 1u);
+}
+
+TEST(InliningTable, SeveralInOne) {
+  const auto table = InliningTable::decode(section({{9 << 2, 7, 1}, {5 << 2, 7}, {6 << 2, 8, 4}}), false);
+  ASSERT_TRUE(table);
+  const auto rows = table->into(7);
+  std::vector<std::uint32_t> sorted(rows.begin(), rows.end());
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(sorted, (Words{5, 9}));
+  EXPECT_EQ(table->into(8).size(), 2u);
+  EXPECT_TRUE(table->into(0).empty());
+  EXPECT_TRUE(table->into(9).empty());
+  EXPECT_EQ(table->into(12).size(), 1u) << "the last row";
+  EXPECT_TRUE(table->into(13).empty());
+  EXPECT_TRUE(table->into(0xffffffff).empty());
+  EXPECT_EQ(InliningTable::decode(section({{5 << 2, InliningTable::kMaxRows}}), false).error().code,
+            ErrorCode::limit_exceeded);
 }
 
 TEST(InliningTable, DamagedOnes) {

@@ -14,7 +14,7 @@ bool are_called_once(CallGraph& graph, const InliningTable& table, MethodKey cal
   const auto inlined = table.into(caller.rid);
   if (inlined.size() > kMostBodies || table.holds(caller.rid, caller.rid)) return false;
   std::set<MethodKey> bodies{caller};
-  for (const auto& pair : inlined) bodies.insert({caller.module, pair.inlinee});
+  for (const std::uint32_t row : inlined) bodies.insert({caller.module, row});
   const bool has_generic = std::any_of(chain.begin(), chain.end(), [&](const ChainLink& link) {
     const CallingMethod* method = graph.method(link.method);
     return method == nullptr || method->is_generic;

@@ -46,7 +46,6 @@ std::string doing_words(const ProcessDump& dump, const ThreadDump& owner) {
 
 struct LockTally::Seen {
   WaitKind kind = WaitKind::none;
-  Proof proof = Proof::recorded;
   WaitedObject object;
   std::vector<const ThreadDump*> waiters;
   std::set<ThreadId> waiter_ids, owner_ids;
@@ -78,7 +77,6 @@ void LockTally::note_clock(Lock& lock, const ThreadDump& thread, std::chrono::st
 void LockTally::note(Lock& lock, const Seen& seen, const ProcessDump& dump, std::chrono::steady_clock::time_point at) {
   lock.turns = lock.turns || (lock.seen != 0 && lock.last_waiters != seen.waiter_ids);
   lock.kind = seen.kind;
-  lock.proof = std::max(lock.proof, seen.proof);
   lock.object = seen.object;
   lock.last_waiters = seen.waiter_ids;
   lock.waiters.insert(seen.waiter_ids.begin(), seen.waiter_ids.end());
@@ -89,6 +87,7 @@ void LockTally::note(Lock& lock, const Seen& seen, const ProcessDump& dump, std:
   lock.most = std::max(lock.most, static_cast<std::uint32_t>(seen.waiters.size()));
   for (const ThreadDump* t : seen.waiters) {
     if (t->wait->kind == WaitKind::reader_writer_lock && !t->wait->is_reading) lock.writers++;
+    if (t->wait->proof == Proof::likely) lock.likely++;
     if (const std::string place = report::place_words(dump, *t); !place.empty()) lock.places[place]++;
     note_clock(lock, *t, at);
   }
@@ -108,7 +107,6 @@ void LockTally::add(const ProcessDump& dump, std::chrono::steady_clock::time_poi
       s.kind = t.wait->kind;
       s.object = t.wait->object;
     }
-    s.proof = std::max(s.proof, t.wait->proof);
     s.waiters.push_back(&t);
     s.waiter_ids.insert(t.tid);
     s.owner_ids.insert(t.wait->owners.begin(), t.wait->owners.end());
@@ -128,7 +126,8 @@ SlowCause LockTally::cause_of(const Lock& lock, const Counters& before, const Co
                               const ProcessDump& dump) const {
   SlowCause cause;
   cause.kind = SlowKind::contended;
-  cause.is_certain = lock.proof != Proof::likely;
+  // A thread that just came or went is likely to wait, for what the proved ones wait for, too.
+  cause.is_certain = std::uint64_t{lock.likely} * 10 <= lock.waits;
   std::set<ThreadId> all = lock.waiters;
   all.insert(lock.owners.begin(), lock.owners.end());
   const double waiting = static_cast<double>(lock.waits) / looks_;
@@ -136,7 +135,7 @@ SlowCause LockTally::cause_of(const Lock& lock, const Counters& before, const Co
   ThreadDump any;
   ThreadWait& wait = any.wait.emplace();
   wait.kind = lock.kind;
-  wait.proof = lock.proof;
+  wait.proof = cause.is_certain ? Proof::proved : Proof::likely;
   wait.object = lock.object;
   wait.object.detail.clear();  // of one moment
   std::string words = report::wait_words(dump, any);

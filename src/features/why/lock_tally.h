@@ -40,13 +40,13 @@ class LockTally {
   };
   struct Lock {
     WaitKind kind = WaitKind::none;
-    Proof proof = Proof::recorded;
     WaitedObject object;                 ///< as seen last
     std::set<ThreadId> waiters, owners;  ///< at any look
     std::set<ThreadId> last_waiters;     ///< at its last look
     std::uint32_t seen = 0;              ///< looks at which a thread waited
     std::uint64_t waits = 0;             ///< threads that waited, all looks together
     std::uint32_t most = 0;              ///< at one look
+    std::uint32_t likely = 0;            ///< of `waits`, those that are likely only
     std::uint32_t writers = 0;           ///< of `waits`, those of a reader-writer lock that want to write
     bool turns = false;                  ///< its waiters or owners changed, or one of them ran
     std::map<ThreadId, Clock> clocks;

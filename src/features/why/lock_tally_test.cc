@@ -49,6 +49,21 @@ TEST(LockTally, ALockThatChangesHandsAndIsAlwaysWanted) {
   EXPECT_NEAR(causes[0].share, 5.0 / 6, 0.01);
 }
 
+TEST(LockTally, OneThreadThatJustCameLeavesTheRestCertain) {
+  for (const std::uint32_t likely_looks : {1u, 5u}) {
+    LockTally tally;
+    for (std::uint32_t i = 0; i < 5; i++) {
+      ProcessDump dump = look(5, {1, 2, 3, 4}, 5);
+      if (i < likely_looks) dump.threads[i % 2].wait->proof = Proof::likely;
+      tally.add(dump, {});
+    }
+    const auto causes = causes_of(tally, look(5, {}, 0));
+    ASSERT_EQ(causes.size(), 1u);
+    EXPECT_EQ(causes[0].is_certain, likely_looks == 1) << causes[0].what;
+    EXPECT_EQ(causes[0].what.find("(likely)") == std::string::npos, likely_looks == 1) << causes[0].what;
+  }
+}
+
 TEST(LockTally, MomentsAreNoCause) {
   LockTally tally;
   tally.add(look(4, {1, 2}, 3), {});

@@ -179,6 +179,23 @@ bool survives(const RuntimeCounters& r) {
          r.generations[kOldest].collections != 0 && is_kept(kOldest, 0.9);
 }
 
+/// Bytes a second that stay. Large objects are of no young generation: they stay where nearly all of them survive.
+double kept_of(const RuntimeCounters& r, const Allocator& most) {
+  const std::size_t large = kOldest + 1;
+  const bool keeps_large =
+      r.generations.size() > large && r.generations[large].survived && *r.generations[large].survived >= 0.9;
+  return (most.bytes - most.large) * *r.generations[0].survived + (keeps_large ? most.large : 0);
+}
+
+/// Memory that is kept is resident: whoever has no more of that than before keeps nothing of so much.
+bool stays_resident(const RuntimeEvidence& e, double kept) {
+  constexpr double kMuch = 64 * kMega;
+  const auto &before = e.before.kernel.rss_anon, &after = e.after.kernel.rss_anon;
+  const double expected = kept * seconds_between(e.before, e.after);
+  if (!before || !after || expected < kMuch) return true;
+  return static_cast<double>(*after) - static_cast<double>(*before) > expected / 8;
+}
+
 }  // namespace
 
 std::optional<SlowCause> managed_growth(const RuntimeEvidence& e) {
@@ -186,9 +203,8 @@ std::optional<SlowCause> managed_growth(const RuntimeEvidence& e) {
   const auto keeps = std::find_if(e.after.runtimes.begin(), e.after.runtimes.end(), survives);
   const auto most = most_allocating(e.before, e.after, e.dump);
   if (keeps == e.after.runtimes.end() || !most) return std::nullopt;
-  const double survived = *keeps->generations[0].survived;
-  const double grows = most->bytes * survived;
-  if (grows < kLeast) return std::nullopt;
+  const double grows = kept_of(*keeps, *most);
+  if (grows < kLeast || !stays_resident(e, grows)) return std::nullopt;
   const std::size_t index = static_cast<std::size_t>(keeps - e.after.runtimes.begin());
   SlowCause cause;
   cause.kind = SlowKind::memory;
@@ -202,12 +218,12 @@ std::optional<SlowCause> managed_growth(const RuntimeEvidence& e) {
   // A tenth of an hour until it has grown by itself again counts like all of the time.
   cause.share = std::clamp(
       grows * 360 / std::max({size, static_cast<double>(e.after.kernel.rss_anon.value_or(0)), kMega}), 0.05, 1.0);
-  cause.what =
-      fmt::format("{}, managed: {} of what is allocated survives", bytes_words(grows), report::percent_words(survived));
+  cause.what = fmt::format("{}, managed: {} of what is allocated survives", bytes_words(grows),
+                           report::percent_words(grows / most->bytes));
   add_words(cause.what, allocator_words(most, e.dump));
   cause.place_of = "allocated";
   cause.facts = {{"bytes_per_second", grows},
-                 {"survived_0", survived},
+                 {"survived_0", *keeps->generations[0].survived},
                  {"survived_1", keeps->generations[1].survived.value_or(1)},
                  {"survived_2", *keeps->generations[kOldest].survived},
                  {"full_collections", static_cast<double>(full)},

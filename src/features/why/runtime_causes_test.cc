@@ -130,6 +130,24 @@ TEST(RuntimeCauses, MemoryGrowsWhereAllSurvives) {
   EXPECT_FALSE(managed_growth(second.evidence()));
 }
 
+TEST(RuntimeCauses, LargeObjectsThatDieGrowNothing) {
+  Second second;
+  second.collect(200, GcReason::large_objects, 200);
+  second.now().threads[0].small = 100'000;
+  second.now().threads[0].large = 1'200'000'000;
+  for (std::size_t i : {0u, 1u, 2u}) second.now().generations[i].survived = i == 0 ? 0.95 : 1.0;
+  second.now().generations[3].survived = 0.4;  // those of the ring in which the last few are kept
+  EXPECT_FALSE(managed_growth(second.evidence()));
+  second.now().generations[3].survived = 1.0;
+  second.before.kernel.rss_anon = 40'000'000;
+  second.after.kernel.rss_anon = 41'000'000;
+  EXPECT_FALSE(managed_growth(second.evidence())) << "nothing of it is there";
+  second.after.kernel.rss_anon = 1'240'000'000;
+  const auto cause = managed_growth(second.evidence());
+  ASSERT_TRUE(cause);
+  EXPECT_TRUE(cause->what.starts_with("1.2 GB/s, managed: 100 % of what is allocated survives")) << cause->what;
+}
+
 TEST(RuntimeCauses, Exceptions) {
   Second second;
   second.now().exceptions = 20'221;
