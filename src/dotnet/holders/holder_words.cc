@@ -8,7 +8,7 @@
 namespace mixstack::dotnet::holders {
 namespace {
 
-/// "System.Collections.Generic.Dictionary`2" of that and of "System.Collections.Generic.Dictionary`2+Entry".
+/// "Dictionary`2" of that and of "Dictionary`2+Entry".
 std::string_view outermost(std::string_view name) { return name.substr(0, name.find('+')); }
 
 }  // namespace
