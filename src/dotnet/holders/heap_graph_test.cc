@@ -42,8 +42,11 @@ class HeapGraphTest : public ::testing::Test {
     objects::GcRegion region;
     region.objects = {test::FakeHeap::kRegion, next_};
     region.committed = region.reserved = next_;
+    std::vector<std::byte> bytes(next_ - region.objects.begin);
+    EXPECT_TRUE(heap_.memory.read_exact(region.objects.begin, bytes));
     std::vector<RegionObjects> all;
-    all.push_back(RegionWalk(sizes_, references_, shapes_).walk(region, {}, objects::bytes_of(heap_.memory, 4096)));
+    all.push_back(
+        RegionWalk(sizes_, references_, shapes_).walk(region, {}, objects::bytes_of(region.objects.begin, bytes)));
     EXPECT_EQ(all[0].end, objects::RegionCount::End::whole);
     referring_ = all[0].referring;
     numbers_.emplace(std::move(all));
