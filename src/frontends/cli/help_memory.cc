@@ -8,8 +8,8 @@ HelpPage memory_page() {
       23,
       {prose(R"(Say where the memory of a process is: every resident byte under one label, in
 lines that add up; with --types the objects of the managed heap by type and
-generation, with --holders who holds them. Read from outside; nothing is stopped for the account, and no
-collection is made for the types.)"),
+generation, with --holders who holds them. Read from outside; nothing is stopped
+for the account, and no collection is made for the rest.)"),
        usage({"mixstack memory PID [OPTIONS]", "mixstack memory CORE --types|--holders [OPTIONS]"}),
        options("", {{"-n, --name", "NAME", "the .NET process called so"},
                     {"-c, --core", "FILE", "a core or pack (the same as CORE)"},
