@@ -50,7 +50,8 @@ struct Busyness {
   std::uint64_t lost = 0;                         ///< samples that could not be taken
   std::string source{};                           ///< how samples were taken: "perf events (cycles)"
   std::vector<std::string> notes{};               ///< what was not allowed, and the remedy
-  /// For native code: the library of most samples, and the method of the program that called it most; empty: not known.
+  /// For native code: the library of most samples. For the kind with most samples, if that is not the program itself:
+  /// the method of the program that called it most. Empty: not known.
   std::string library{}, caller{};
 
   [[nodiscard]] std::uint64_t of(BusyKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }

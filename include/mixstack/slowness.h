@@ -24,8 +24,9 @@ enum class SlowKind : std::uint8_t {
   children,     ///< programs that it starts
   compiling,    ///< the runtime compiles methods
   page_faults,  ///< the kernel gives it memory
+  queue,        ///< work of the thread pool comes faster than its workers, all of which wait, do it
 };
-inline constexpr std::size_t kSlowKinds = 11;
+inline constexpr std::size_t kSlowKinds = 12;
 
 /// A number of a cause, by a stable name: {"per_second", 20211.0}. docs/automation.md lists them by kind.
 using SlowFact = std::pair<std::string, double>;

@@ -44,6 +44,9 @@ Advice advice_for(const SlowCause& cause) {
     case SlowKind::compiling:
       return {"record -p {} -m cpu -d 10 -o cpu.html",
               "keep compiled expressions and use them again, make fewer instantiations; ReadyToRun for the start"};
+    case SlowKind::queue:
+      return {"record -p {} -d 10 --idle --async -o wait.html",
+              "await there instead of waiting; or give work that must wait threads of its own (LongRunning)"};
     case SlowKind::page_faults:
       return {"record -p {} -m cpu --kernel -d 10 -o cpu.html",
               "use memory again instead of giving it back and asking anew"};

@@ -1,11 +1,13 @@
 #include "features/why/busy_sample.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <mutex>
 #include <set>
 #include <thread>
 
+#include "base/arch/pause.h"
 #include "features/record/kernel_symbols.h"
 #include "features/record/open_recorder.h"
 #include "features/record/suspension_watch.h"
@@ -63,6 +65,38 @@ void add_losses(const Taking& taking, Busyness& busy) {
   const RecordingAccount& account = taking.shared.recording.facts.account;
   busy.lost = sources.lost_in_kernel + sources.lost_to_stops + taking.opened.recorder->lost_in_queue() +
               account.lost_in_tree + account.lost_to_stops;
+}
+
+/// Where an image without names lies: what is added to addresses at link time. By a frame of it on some stack.
+std::optional<Address> bias_of(const ProcessDump& dump, std::string_view path) {
+  for (const ThreadDump& t : dump.threads)
+    for (std::size_t i = 0; i < std::min(t.symbols.size(), t.trace.frames.size()); i++) {
+      if (t.symbols[i] >= dump.symbols.size()) continue;
+      const SymbolInfo& symbol = dump.symbols[t.symbols[i]];
+      if (symbol.module_path == path && symbol.name.empty()) return t.trace.frames[i].pc.raw() - symbol.offset;
+    }
+  return std::nullopt;
+}
+
+/// Frames in which the runtime pauses, as it does for Thread.SpinWait: it has no names of functions that would tell.
+std::set<std::uint32_t> pausing_frames(const MemoryReader& memory, const ProcessDump& dump,
+                                       const Recording& recording) {
+  constexpr std::size_t kMost = 4096;
+  std::map<std::uint32_t, std::optional<Address>> biases;  // by module
+  std::set<std::uint32_t> pausing;
+  const Arch arch = dump.target.arch;
+  for (std::uint32_t n = 0; n < std::min(recording.frames().size(), kMost); n++) {
+    const RecordedFrame& frame = recording.frames()[n];
+    const RecordedFunction& function = recording.functions()[frame.function];
+    if (frame.address == 0 || function.kind != CodeKind::runtime || function.module == kNoIndex) continue;
+    const auto [bias, is_new] = biases.try_emplace(function.module, std::nullopt);
+    if (is_new) bias->second = bias_of(dump, recording.modules()[function.module].path);
+    if (!bias->second) continue;
+    std::array<std::byte, 2 * arch::kPauseReach> code{};
+    if (memory.read_exact(*bias->second + frame.address - arch::kPauseReach, code) && arch::pauses(arch, code))
+      pausing.insert(n);
+  }
+  return pausing;
 }
 
 /// Methods without frames whose work the busiest method of the program may do: the JIT leaves no trace of them.
@@ -138,7 +172,9 @@ Result<Busyness> sample_busyness(const std::shared_ptr<record::SharedSession>& s
   facts.cpu_hertz = (*taking)->opened.cpu_hertz;
   facts.wall_hertz = (*taking)->opened.wall_hertz;
   facts.source = recorder.source_words();
-  Busyness busy = busyness_of((*taking)->shared.recording, by_our_ids(shares, dump));
+  const Recording& recording = (*taking)->shared.recording;
+  Busyness busy = busyness_of(recording, by_our_ids(shares, dump),
+                              pausing_frames(session->session->target().memory(), dump, recording));
   if (cpu_before && cpu_after) busy.cpu_ns = static_cast<std::uint64_t>((*cpu_after - *cpu_before).count());
   if (!cpu_after)  // it has ended: what was seen of it
     busy.cpu_ns = busy.samples *

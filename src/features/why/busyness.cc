@@ -101,8 +101,9 @@ namespace {
 
 class Counter {
  public:
-  explicit Counter(const Recording& recording)
+  Counter(const Recording& recording, const std::set<std::uint32_t>& pausing)
       : recording_(recording),
+        pausing_(pausing),
         functions_(recording.functions().size()),
         threads_(recording.threads().size()),
         seen_(recording.functions().size(), 0) {}
@@ -113,13 +114,15 @@ class Counter {
     const auto frames = recording_.frames_of(sample.stack);
     const RecordedThread& thread = recording_.threads()[context.thread];
     BusyKind kind = kind_of(recording_, frames);
+    if (kind == BusyKind::runtime && pausing_.contains(frames.front())) kind = BusyKind::lock_spinning;
     if (starts_with_any(thread.comm, kCollectors)) kind = BusyKind::gc;
     if (starts_with_any(thread.comm, kCompilers)) kind = BusyKind::jit;
     PerThread& of = threads_[context.thread];
     of.all += sample.count;
     of.kinds[static_cast<std::size_t>(kind)] += sample.count;
     count_functions(frames, context.thread, kind, sample.count);
-    if (kind == BusyKind::native) count_native(frames, sample.count);
+    if (kind == BusyKind::native) count_library(frames, sample.count);
+    count_caller(frames, kind, sample.count);
   }
 
   /// Counts as collection the samples of the runtime that a thread took while it stopped the others.
@@ -152,7 +155,7 @@ class Counter {
     std::stable_sort(busy.threads.begin(), busy.threads.end(), has_more_samples);
     busy.functions = hottest(busy);
     if (const auto module = most_of(libraries_); module != kNoIndex) busy.library = recording_.modules()[module].name;
-    if (const auto caller = most_of(callers_); caller != kNoIndex) busy.caller = shown_name(recording_, caller);
+    if (const auto caller = caller_of_most(busy); caller != kNoIndex) busy.caller = shown_name(recording_, caller);
     return busy;
   }
 
@@ -205,23 +208,43 @@ class Counter {
     }
   }
 
-  /// The library that runs, or that called the C library; and the method of the program that called it.
-  void count_native(std::span<const std::uint32_t> frames, std::uint32_t count) {
+  /// The library that runs, or that called the C library.
+  void count_library(std::span<const std::uint32_t> frames, std::uint32_t count) {
     std::uint32_t module = kNoIndex;
     bool has_library = false;
     for (const std::uint32_t number : frames) {
-      const std::uint32_t f = recording_.frames()[number].function;
-      const RecordedFunction& function = recording_.functions()[f];
-      if (function.is_user && function.kind == CodeKind::managed) {
-        callers_[f] += count;
-        break;
-      }
+      const RecordedFunction& function = recording_.functions()[recording_.frames()[number].function];
+      if (is_of_program(function)) break;
       if (function.kind != CodeKind::native || function.module == kNoIndex) continue;
       const bool is_better = !has_library && is_other_library(module_of(recording_, function), function);
       if (module == kNoIndex || is_better) module = function.module;
       has_library = has_library || is_better;
     }
     if (module != kNoIndex) libraries_[module] += count;
+  }
+
+  static bool is_of_program(const RecordedFunction& function) {
+    return function.is_user && function.kind == CodeKind::managed;
+  }
+
+  /// The innermost method of the program, on whose behalf other code runs.
+  void count_caller(std::span<const std::uint32_t> frames, BusyKind kind, std::uint32_t count) {
+    for (const std::uint32_t number : frames) {
+      const std::uint32_t f = recording_.frames()[number].function;
+      if (!is_of_program(recording_.functions()[f])) continue;
+      callers_[static_cast<std::size_t>(kind)][f] += count;
+      return;
+    }
+  }
+
+  /// Of the kind with most samples: half of them are below it. Native code tells in any case whom it works for most.
+  [[nodiscard]] std::uint32_t caller_of_most(const Busyness& busy) const {
+    const auto kind =
+        static_cast<std::size_t>(std::max_element(busy.kinds.begin(), busy.kinds.end()) - busy.kinds.begin());
+    const std::uint32_t caller = most_of(callers_[kind]);
+    if (caller == kNoIndex || kind == static_cast<std::size_t>(BusyKind::program)) return kNoIndex;
+    const bool is_native = kind == static_cast<std::size_t>(BusyKind::native);
+    return is_native || callers_[kind].at(caller) * 2 >= busy.kinds[kind] ? caller : kNoIndex;
   }
 
   static std::uint32_t most_of(const std::unordered_map<std::uint32_t, std::uint64_t>& counts) {
@@ -287,18 +310,21 @@ class Counter {
   }
 
   const Recording& recording_;
+  const std::set<std::uint32_t>& pausing_;
   std::vector<PerFunction> functions_;
   std::vector<PerThread> threads_;
   std::vector<std::uint64_t> seen_;  ///< by function: the last sample that had it on the stack
-  std::unordered_map<std::uint32_t, std::uint64_t> libraries_, callers_;  ///< of samples of native code
+  std::unordered_map<std::uint32_t, std::uint64_t> libraries_;                        ///< of samples of native code
+  std::array<std::unordered_map<std::uint32_t, std::uint64_t>, kBusyKinds> callers_;  ///< of samples, by kind
   std::uint64_t stamp_ = 0;
   std::uint64_t moved_ = 0;  ///< from the runtime to collections
 };
 
 }  // namespace
 
-Busyness busyness_of(const Recording& recording, const std::map<std::uint32_t, double>& suspended_by) {
-  Counter counter(recording);
+Busyness busyness_of(const Recording& recording, const std::map<std::uint32_t, double>& suspended_by,
+                     const std::set<std::uint32_t>& pausing) {
+  Counter counter(recording, pausing);
   for (const Sample& sample : recording.samples()) counter.count(sample);
   counter.move_collections(suspended_by);
   return counter.result();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 
 #include "mixstack/busy.h"
@@ -18,8 +19,9 @@ inline constexpr std::size_t kMostBusyFunctions = 12;
 [[nodiscard]] BusyKind kind_of(const Recording& recording, std::span<const std::uint32_t> frames);
 
 /// Counts the samples of running threads. `suspended_by`: for which share of the time (0 to 1) a thread stopped the
-/// runtime's others; that much of its time in the runtime counts as collection. The caller fills in processor time and
-/// notes.
-[[nodiscard]] Busyness busyness_of(const Recording& recording, const std::map<std::uint32_t, double>& suspended_by);
+/// runtime's others; that much of its time in the runtime counts as collection. `pausing`: numbers of frames whose code
+/// pauses, as loops that spin do. The caller fills in processor time and notes.
+[[nodiscard]] Busyness busyness_of(const Recording& recording, const std::map<std::uint32_t, double>& suspended_by,
+                                   const std::set<std::uint32_t>& pausing = {});
 
 }  // namespace mixstack::why

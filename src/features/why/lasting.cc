@@ -101,7 +101,7 @@ bool is_same(const ProcessDump& first, const Verdict& a, const ProcessDump& seco
       // except newborn ones.
       if (b.is_certain) return std::any_of(b.steps.begin(), b.steps.end(), still);
       const auto standing = static_cast<std::size_t>(std::count_if(b.steps.begin(), b.steps.end(), still));
-      return standing >= workers_that_stand(b.steps.size());
+      return standing >= workers_that_stand(a.steps.size()) && b.steps.size() <= most_workers_after(a.steps.size());
     }
     case VerdictKind::stuck_suspension:
       return a.steps[0].thread == b.steps[0].thread && a.steps[0].waits_for == b.steps[0].waits_for &&
@@ -179,12 +179,15 @@ std::vector<Verdict> lasting(const ProcessDump& first, std::span<const Verdict> 
     return waits_alone(v) &&
            (v.steps.empty() || std::find(at_rest.begin(), at_rest.end(), v.steps[0].thread) == at_rest.end());
   };
+  // Of the first look's workers: a starved pool has some more at each look.
   const auto has_not_rested = [&](const Verdict& v) {
     if (v.kind != VerdictKind::starved_pool || v.is_certain || is_starved_for_long(second)) return false;
+    const auto was = std::find_if(before.begin(), before.end(), [&](const Verdict& a) { return a.kind == v.kind; });
+    if (was == before.end()) return true;
     const std::set<ThreadId> rest(at_rest.begin(), at_rest.end());
-    const auto resting =
-        std::count_if(v.steps.begin(), v.steps.end(), [&](const VerdictStep& s) { return rest.contains(s.thread); });
-    return static_cast<std::size_t>(resting) < workers_that_stand(v.steps.size());
+    const auto resting = std::count_if(was->steps.begin(), was->steps.end(),
+                                       [&](const VerdictStep& s) { return rest.contains(s.thread); });
+    return static_cast<std::size_t>(resting) < workers_that_stand(was->steps.size());
   };
   for (const Verdict& b : now) {
     const auto was = [&](const Verdict& a) {

@@ -93,6 +93,7 @@ std::vector<SlowCause> SlowWatch::causes(const ProcessDump& dump, const LockTall
   for (SlowCause& cause : kernel_causes(before_, after_, evidence_)) causes.push_back(std::move(cause));
   fold_page_faults(causes);
   for (SlowCause& cause : locks.causes(before_, after_, dump)) causes.push_back(std::move(cause));
+  if (auto cause = pool_.cause()) causes.push_back(std::move(*cause));
   if (recording != nullptr) {
     add_runtime_places(*recording, most_allocating(before_, after_, dump), causes);
     add_places(*recording, causes);

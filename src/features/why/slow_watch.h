@@ -10,6 +10,7 @@
 #include "features/record/stack_recorder.h"
 #include "features/why/kernel_causes.h"
 #include "features/why/lock_tally.h"
+#include "features/why/pool_tally.h"
 #include "features/why/runtime_causes.h"
 #include "mixstack/busy.h"
 #include "mixstack/counters.h"
@@ -30,6 +31,10 @@ class SlowWatch {
   void poll();
   /// Lets time pass until so long after `begin`.
   void pass_until(std::chrono::milliseconds since_begin);
+  /// Takes note of a look of `why`.
+  void look(const ProcessDump& dump, std::chrono::steady_clock::time_point at) { pool_.add(dump, at); }
+  /// Whether more looks may show that work is queued faster than it is done.
+  [[nodiscard]] bool may_queue_grow() const { return pool_.any(); }
   /// Whether something is spent that more looks and samples would explain, by counters up to now.
   [[nodiscard]] bool spends();
   /// Whether page faults should be sampled.
@@ -51,6 +56,7 @@ class SlowWatch {
   std::uint32_t pid_;
   KernelWatch kernel_;
   RuntimeTally tally_;
+  PoolTally pool_;
   Counters before_, after_;
   KernelEvidence evidence_;
 };

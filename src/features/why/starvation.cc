@@ -88,6 +88,10 @@ const PendingWork* with_pool(const ProcessDump& dump) {
 
 }  // namespace
 
+std::vector<ThreadId> blocked_workers(const ProcessDump& dump, const ThreadPool& pool) {
+  return workers_of(dump, pool).blocked;
+}
+
 bool is_starved_for_long(const ProcessDump& dump) {
   const PendingWork* pending = with_pool(dump);
   return pending != nullptr && is_long(dump, *pending, workers_of(dump, *pending->pool));
@@ -96,6 +100,9 @@ bool is_starved_for_long(const ProcessDump& dump) {
 std::size_t workers_that_stand(std::size_t workers) {
   return workers < kManyWorkers ? workers : workers - 1 - workers / 16;
 }
+
+// The pool adds three to six a second (PortableThreadPool.GateThread), and one look may be 2 s after the other.
+std::size_t most_workers_after(std::size_t workers) { return workers + workers / 2 + 16; }
 
 bool has_a_worker_that_goes_on(const ProcessDump& first, const ProcessDump& second) {
   // A newborn one that waits for a processor has used hardly any.

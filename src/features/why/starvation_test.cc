@@ -123,6 +123,15 @@ TEST(Starvation, WithoutProofMostMustHaveRested) {
   EXPECT_EQ(lasting(second, before, second, judge(second), {}).size(), 1u);
 }
 
+TEST(Starvation, NewWorkersThatWaitAtOnceMakeNoDifference) {
+  const ProcessDump first = pool_of(50, 1000), second = pool_of(60, 1400), third = pool_of(100, 900);
+  const auto before = judge(first);
+  const std::vector<ThreadId> rested = must_rest(first, before.front());
+  EXPECT_EQ(lasting(first, before, second, judge(second), rested).size(), 1u);
+  EXPECT_TRUE(lasting(first, before, second, judge(second), std::span(rested).first(40)).empty());
+  EXPECT_TRUE(lasting(first, before, third, judge(third), rested).empty()) << "it grows faster than a pool does";
+}
+
 TEST(Starvation, OfACoreTheTimeIsNotKnown) {
   ProcessDump dump = pool_of(3, 5);
   pending_of(dump).pool->since_dequeue.reset();

@@ -129,6 +129,7 @@ Result<WhyAnswer> Why::Implementation::judge(const WhyOptions& wanted) {
     watch.emplace(shared, session().target().info().pid);
     watch->begin();
     locks.add(first->dump, first->began);
+    watch->look(first->dump, first->began);
   }
   const std::vector<Contention> contended = why::contentions(first->dump);
   if (first->verdicts.empty()) first->contended = contended;
@@ -142,6 +143,7 @@ Result<WhyAnswer> Why::Implementation::judge(const WhyOptions& wanted) {
   auto second = look_at_all(wanted);
   if (!second) return second;
   locks.add(second->dump, second->began);
+  watch->look(second->dump, second->began);
   second->verdicts = why::lasting(first->dump, first->verdicts, second->dump, second->verdicts, at_rest);
   confirm_owners(wanted, *second);
   if (!second->verdicts.empty()) return second;
@@ -186,16 +188,18 @@ bool Why::Implementation::is_to_sample(const WhyOptions& wanted, const WhyAnswer
   return watch->spends() || why::waits_for_a_disk(answer.dump);
 }
 
-/// A lock that some thread waits for may be held for a moment, or wanted all the time: more looks tell.
+/// A lock that some thread waits for may be held for a moment, or wanted all the time, and a queue may be a burst: more
+/// looks tell.
 void Why::Implementation::look_at_locks(const WhyOptions& wanted, WhyAnswer& answer) {
   constexpr std::uint32_t kMostLockLooks = 6;
   constexpr std::chrono::milliseconds kBetween{60};
   std::vector<Contention> last;
-  while (locks.any() && locks.looks() < kMostLockLooks) {
+  while ((locks.any() || watch->may_queue_grow()) && locks.looks() < kMostLockLooks) {
     std::this_thread::sleep_for(kBetween);
     const auto again = look(wanted);
     if (!again) return;
     locks.add(again->dump, again->began);
+    watch->look(again->dump, again->began);
     last = why::contentions(again->dump);
     watch->poll();
   }

@@ -122,8 +122,8 @@ std::string busy_headline(const Busyness& busy) {
   std::string text = fmt::format(
       "BUSY: {:.1f} processors, {} {}{}", std::max(busy.processors(), 0.1), share_words(busy.of(most), busy.samples),
       most == BusyKind::jit || most == BusyKind::lock_spinning ? "" : "in ", busy_kind_words(most));
-  if (most != BusyKind::native) return text + main_method_words(busy, most);
-  if (!busy.library.empty()) text += ": " + escape_for_terminal(busy.library);
+  if (most == BusyKind::program || busy.caller.empty()) return text + main_method_words(busy, most);
+  if (most == BusyKind::native && !busy.library.empty()) text += ": " + escape_for_terminal(busy.library);
   if (!busy.caller.empty()) text += ", called by " + escape_for_terminal(busy.caller);
   return text;
 }

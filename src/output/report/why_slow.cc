@@ -16,12 +16,12 @@
 namespace mixstack::report {
 namespace {
 
-constexpr std::array<std::string_view, kSlowKinds> kNames{"throttled", "crowded",    "contended",  "collections",
-                                                          "memory",    "exceptions", "writes",     "disk",
-                                                          "children",  "compiling",  "page_faults"};
+constexpr std::array<std::string_view, kSlowKinds> kNames{"throttled", "crowded",    "contended",   "collections",
+                                                          "memory",    "exceptions", "writes",      "disk",
+                                                          "children",  "compiling",  "page_faults", "queue"};
 constexpr std::array<std::string_view, kSlowKinds> kTitles{
     "THROTTLED",   "CROWDED", "CONTENDED", "GARBAGE COLLECTIONS", "MEMORY GROWS", "EXCEPTIONS",
-    "TINY WRITES", "DISK",    "CHILDREN",  "COMPILING",           "PAGE FAULTS"};
+    "TINY WRITES", "DISK",    "CHILDREN",  "COMPILING",           "PAGE FAULTS",  "QUEUE GROWS"};
 
 std::size_t index_of(SlowKind kind) { return std::min<std::size_t>(static_cast<std::size_t>(kind), kSlowKinds - 1); }
 

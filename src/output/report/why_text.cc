@@ -46,6 +46,10 @@ std::string blocked_workers(const ThreadPool& pool, std::size_t blocked) {
   return blocked == 1 ? "the only worker" : fmt::format("all {} workers", blocked);
 }
 
+std::string queued_words(const ThreadPool& pool) {
+  return (pool.has_more ? "more than " : "") + counted(pool.queued, "item");
+}
+
 std::string starved_words(const ProcessDump& dump, const Verdict& v) {
   const auto has_pool = [](const RuntimeSummary& r) { return r.pending && r.pending->pool; };
   const auto runtime = std::find_if(dump.runtimes.begin(), dump.runtimes.end(), has_pool);
@@ -53,10 +57,10 @@ std::string starved_words(const ProcessDump& dump, const Verdict& v) {
   if (v.is_certain)
     return fmt::format("STARVED: {} of the thread pool {}, {} of them for work that is queued ({})",
                        blocked_workers(pool, v.threads), v.threads == 1 ? "waits" : "wait", v.steps.size(),
-                       counted(pool.queued, "item"));
+                       queued_words(pool));
   return fmt::format(
       "POSSIBLY STARVED: {} of the thread pool {}, {} {} queued{}", blocked_workers(pool, v.threads),
-      v.threads == 1 ? "waits" : "wait", counted(pool.queued, "item"), pool.queued == 1 ? "is" : "are",
+      v.threads == 1 ? "waits" : "wait", queued_words(pool), pool.queued == 1 ? "is" : "are",
       pool.since_dequeue ? ", none taken for " + coarse_duration_words(*pool.since_dequeue) : std::string());
 }
 
