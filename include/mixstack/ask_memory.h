@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "mixstack/holders.h"
 #include "mixstack/memory.h"
 #include "mixstack/memory_moment.h"
 #include "mixstack/report.h"
@@ -16,6 +17,8 @@ namespace mixstack {
 struct MemoryOptions {
   bool types = false;  ///< also count objects by type; a process is stopped for it
   HeapTypesOptions heap{};
+  bool holders = false;  ///< also find who holds the objects; a process is stopped for it once
+  HoldersOptions of_holders{};
 };
 
 struct MemoryAnswer {
@@ -27,13 +30,16 @@ struct MemoryAnswer {
   /// With `types`: one for each runtime; empty: the process has none.
   std::vector<HeapTypes> heaps{};
   MomentMark mark{};
+  /// With `holders`: the same.
+  std::vector<HeapHolders> holders{};
 
-  /// Every heap was counted, and at one moment.
+  /// Every heap was counted, and searched for holders, at one moment.
   [[nodiscard]] bool is_whole() const;
 };
 
 /// Asks a process or a core. The account stops nothing. A process without a runtime has an account without managed
-/// lines. Errors: those of reading /proc (no_such_process, permission_denied); unsupported: without `types` a core.
+/// lines. Errors: those of reading /proc (no_such_process, permission_denied); unsupported: without `types` and
+/// `holders` a core.
 [[nodiscard]] Result<MemoryAnswer> ask_memory(Session& session, const MemoryOptions& options = {});
 
 /// As `mixstack memory` prints it.

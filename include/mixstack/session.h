@@ -13,6 +13,7 @@
 #include "mixstack/allocations.h"
 #include "mixstack/counters.h"
 #include "mixstack/dump.h"
+#include "mixstack/holders.h"
 #include "mixstack/memory.h"
 #include "mixstack/result.h"
 #include "mixstack/runtime_options.h"
@@ -126,6 +127,11 @@ class Session {
   /// The types of objects that were just being made, in the order of `objects`; empty: the heap does not prove it.
   /// Nothing is stopped. True if no collection has begun since (`collections`).
   [[nodiscard]] virtual Result<std::vector<std::string>> new_object_types(std::span<const NewObject> /*objects*/) {
+    return fail(ErrorCode::unsupported);
+  }
+  /// The holders of the objects of the heaps, one for each of `ProcessDump::runtimes`. A process is stopped for it
+  /// once.
+  [[nodiscard]] virtual Result<std::vector<HeapHolders>> holders(const HoldersOptions& /*options*/) {
     return fail(ErrorCode::unsupported);
   }
   /// Reads the list of modules and runtimes again, after the target has loaded or unloaded some. Walkers made before

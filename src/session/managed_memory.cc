@@ -1,4 +1,5 @@
 // The runtimes' memory: what they use it for, and their objects by type.
+#include "session/heap_holders.h"
 #include "session/heap_types.h"
 #include "session/native_aot.h"
 #include "session/process_session.h"
@@ -17,6 +18,14 @@ std::optional<ManagedMemory> aot_memory(const images::ModuleMap& modules, Target
   memory.version = aot->summary.version;
   memory.missing.push_back({{ErrorCode::unsupported, 0, 0}, "GC", kAotHeap});
   return memory;
+}
+
+/// Collections of generation 1 and above, as the runtime counts them itself.
+std::optional<std::uint64_t> old_collections_of(dotnet::ManagedRuntime& runtime, const images::ModuleMap& modules) {
+  constexpr std::size_t kOne = 1;
+  const RuntimeCounters counters = runtime.counters(modules);
+  if (counters.generations.size() <= kOne) return std::nullopt;
+  return counters.generations[kOne].collections;
 }
 
 }  // namespace
@@ -50,14 +59,34 @@ Result<std::vector<HeapTypes>> ProcessSession::heap_types(const HeapTypesOptions
       all.emplace_back().why_not = "this runtime does not describe its heap";
       continue;
     }
-    const auto old_collections = [&]() -> std::optional<std::uint64_t> {
-      constexpr std::size_t kOne = 1;
-      const RuntimeCounters counters = runtime->counters(worker->modules());
-      if (counters.generations.size() > kOne) return counters.generations[kOne].collections;
-      return counter->collections(target_->memory());
+    const auto old_collections = [&] {
+      const auto counted = old_collections_of(*runtime, worker->modules());
+      return counted ? counted : counter->collections(target_->memory());
     };
     all.push_back(
         count_heap_types({target_->info().pid, target_->memory(), is_core, *counter, old_collections, options}));
+  }
+  return all;
+}
+
+Result<std::vector<HeapHolders>> ProcessSession::holders(const HoldersOptions& options) {
+  if (facts_->runtimes().empty()) {
+    if (auto read = refresh(); !read) return fail(read.error());
+  }
+  const WorkerPool::Lease worker = this->worker();
+  const bool is_core = !target_->info().core_path.empty();
+  std::vector<HeapHolders> all;
+  for (const auto& runtime : worker->runtimes()) {
+    const auto reader = runtime->holder_reader();
+    if (!reader) {
+      all.emplace_back().why_not = "this runtime does not describe its heap";
+      continue;
+    }
+    const auto old_collections = [&] {
+      const auto counted = old_collections_of(*runtime, worker->modules());
+      return counted ? counted : reader->collections(target_->memory());
+    };
+    all.push_back(find_heap_holders({*target_, is_core, *reader, old_collections, options}));
   }
   return all;
 }

@@ -38,6 +38,7 @@ class ProcessSession final : public Session {
   [[nodiscard]] Result<std::vector<ManagedMemory>> managed_memory() override;
   [[nodiscard]] Result<std::vector<HeapTypes>> heap_types(const HeapTypesOptions& options) override;
   [[nodiscard]] Result<std::vector<std::string>> new_object_types(std::span<const NewObject> objects) override;
+  [[nodiscard]] Result<std::vector<HeapHolders>> holders(const HoldersOptions& options) override;
   [[nodiscard]] Result<void> refresh() override;
   void set_runtime_options(const RuntimeOptions& options) override;
   void set_symbol_options(const SymbolOptions& options) override;

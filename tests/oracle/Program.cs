@@ -3,6 +3,7 @@
 // oracle --boxes PID...         the boxes of async methods in its heap that are suspended, in place of its stacks
 // oracle --roots PID...         the references that its threads' stacks hold, in place of its stacks; also of core FILE
 // oracle --types PID...         the objects of its heap by type and generation, in place of its stacks; also of core FILE
+// oracle --references PID...    all references of its heap as sums, its handles and roots by kind; also of core FILE
 // oracle --serve                reads "PID" or "core FILE" from standard input, answers each line with one JSON line
 // oracle --bench N PID...       N rounds of fresh attach + walk + names, prints milliseconds of each; also of core FILE
 // Options before the pids: --no-suspend (attach without ptrace), --max-frames N.
@@ -14,7 +15,7 @@ using Oracle;
 
 CultureInfo.CurrentCulture = CultureInfo.InvariantCulture;
 List<string> sources = [];
-bool serve = false, suspend = true, boxes = false, roots = false, types = false;
+bool serve = false, suspend = true, boxes = false, roots = false, types = false, references = false;
 int bench = 0, maxFrames = StackReader.MaxFrames;
 for (int i = 0; i < args.Length; i++)
 {
@@ -24,6 +25,7 @@ for (int i = 0; i < args.Length; i++)
         case "--boxes": boxes = true; break;
         case "--roots": roots = true; break;
         case "--types": types = true; break;
+        case "--references": references = true; break;
         case "--no-suspend": suspend = false; break;
         case "--bench": bench = int.Parse(args[++i]); break;
         case "--max-frames": maxFrames = int.Parse(args[++i]); break;
@@ -70,6 +72,10 @@ bool Answer(string source)
             else if (types)
             {
                 HistogramReader.Write(json, source, suspend);
+            }
+            else if (references)
+            {
+                ReferenceReader.Write(json, source, suspend);
             }
             else
             {

@@ -127,6 +127,14 @@ def makers():
     return output / "Makers"
 
 
+@one_at_a_time
+def holders():
+    """A program whose memory is held in one way."""
+    output = DEBUGGEES / "Holders"
+    dotnet(REPOSITORY / "tests" / "debuggees" / "Holders", output, *ON_RUNTIME)
+    return output / "Holders"
+
+
 def runtime_async():
     """A program of async methods without state machines (of .NET 10 a preview, which needs DOTNET_RuntimeAsync=1)."""
     output = DEBUGGEES / "RuntimeAsync"

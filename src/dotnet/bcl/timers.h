@@ -19,6 +19,7 @@ struct Timer {
   static constexpr FieldName kDue = "_dueTime";
   static constexpr FieldName kState = "_state";
   static constexpr FieldName kNext = "_next";
+  static constexpr FieldName kCallback = "_timerCallback";
   static constexpr FieldName kQueue = "_associatedTimerQueue";
   static constexpr FieldName kRunning = "_callbacksRunning";
   static constexpr FieldName kTold = "_notifyWhenNoCallbacksRunning";

@@ -30,6 +30,7 @@ struct Collector {
   Address background_state = 0;     ///< 32 bits; 0: not described
   AddressRange mechanisms;          ///< counts of collections by what they did; empty: not described (.NET 10's server)
   AddressRange counts_of_heap;      ///< without mechanisms: such counts of the first heap; else empty
+  Address handle_table_map = 0;     ///< the first map of its handle tables; 0: not described
   Address bookkeeping = 0;          ///< pointer at its cards and marks; 0: not described
   Address lowest = 0, highest = 0;  ///< pointers at the bounds of all regions
 };

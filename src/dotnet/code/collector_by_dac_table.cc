@@ -63,6 +63,7 @@ std::optional<Collector> collector_by_dac_table(const RuntimeMemory& memory, Add
     found.mechanisms = {mechanisms, mechanisms + 8 * kMechanismWords};
   else
     found.counts_of_heap = counts_of_heap(memory, *variables);
+  found.handle_table_map = variables->variable(V::kHandleTableMap);
   found.bookkeeping = variables->variable(V::kBookkeeping);
   found.lowest = variables->entry(V::kLowestAddress);
   found.highest = variables->entry(V::kHighestAddress);

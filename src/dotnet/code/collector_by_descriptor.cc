@@ -44,6 +44,7 @@ std::optional<Collector> collector_by_descriptor(const RuntimeMemory& memory) {
   const std::uint64_t words = g.mechanisms_length.value;
   if (has(g.global_mechanisms) && words >= kLeastMechanisms && words <= kMostMechanisms)
     found.mechanisms = {g.global_mechanisms.value, g.global_mechanisms.value + 8 * words};
+  found.handle_table_map = g.handle_table_map.value;
   found.bookkeeping = g.bookkeeping_start.value;
   found.lowest = g.lowest_address.value;
   found.highest = g.highest_address.value;

@@ -37,6 +37,7 @@ class GcVariables {
     kHeapCount = 19,
     kHeaps = 20,
     kStructuresInvalid = 21,
+    kHandleTableMap = 26,
     kHeapFields = 27,
     kGenerationFields = 28,
     kBookkeeping = 29

@@ -89,6 +89,7 @@ RegionCount::End HeapWalk::walk(const HeapBytes& bytes) {
     if (sum.count++ == 0) touched_.push_back(type_);
     sum.bytes += size;
     if (elements_ != nullptr) take_elements(bytes, object->length, size);
+    if (observer_) observer_(at_, type_, size);
     at_ += size;
   }
   return at_ == range_.end ? End::whole : End::beyond;

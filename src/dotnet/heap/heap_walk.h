@@ -31,6 +31,9 @@ struct RegionCount {
 /// Valid until the next call.
 using HeapBytes = std::function<std::span<const std::byte>(Address at, std::uint64_t most)>;
 
+/// Told of every object of a walk, gaps included, in order: its address, the number of its type, its size.
+using ObjectObserver = std::function<void(Address object, std::uint32_t type, std::uint64_t size)>;
+
 /// Walks regions one after the other. Borrows the sizes. Not thread-safe.
 class HeapWalk {
  public:
@@ -42,6 +45,8 @@ class HeapWalk {
                                   const HeapBytes& bytes);
   /// From now on elements are counted, too; null: no longer. Borrows it.
   void watch(ElementCounter* elements) { elements_ = elements; }
+  /// In walks from now on; empty: nobody.
+  void tell(ObjectObserver observer) { observer_ = std::move(observer); }
 
  private:
   /// The words of an object's header.
@@ -59,6 +64,7 @@ class HeapWalk {
 
   ObjectSizes& sizes_;
   ElementCounter* elements_ = nullptr;
+  ObjectObserver observer_;
   std::vector<TypeSum> sums_;           ///< of the region that is walked, by number of type
   std::vector<std::uint32_t> touched_;  ///< types among them
   // The region that is walked:

@@ -14,6 +14,7 @@
 #include "dotnet/heap/argument_values.h"
 #include "dotnet/heap/heap_counter.h"
 #include "dotnet/heap/new_objects.h"
+#include "dotnet/holders/holder_reader.h"
 #include "dotnet/names/pdb_finder.h"
 #include "dotnet/runtime/freed_code.h"
 #include "dotnet/waits/ends_of_work.h"
@@ -201,6 +202,8 @@ class RuntimeHeap {
   [[nodiscard]] virtual std::unique_ptr<objects::HeapCounter> heap_counter() { return nullptr; }
   /// For objects that are just being made; null: none.
   [[nodiscard]] virtual std::unique_ptr<objects::NewObjects> new_objects() { return nullptr; }
+  /// A search for who holds its objects; null: none.
+  [[nodiscard]] virtual std::unique_ptr<holders::HolderReader> holder_reader() { return nullptr; }
 
  protected:
   ~RuntimeHeap() = default;

@@ -441,6 +441,12 @@ std::unique_ptr<objects::NewObjects> RuntimeByContracts::new_objects() {
   return std::make_unique<objects::NewObjects>(runtime_->memory(target_.memory()), known_->image.dac_table, *names_);
 }
 
+std::unique_ptr<holders::HolderReader> RuntimeByContracts::holder_reader() {
+  if (!runtime_ || !roots_ || !names_ || !code_) return nullptr;
+  return std::make_unique<holders::HolderReader>(runtime_->memory(target_.memory()), known_->image.dac_table, *names_,
+                                                 *code_);
+}
+
 objects::ThreadWaits* RuntimeByContracts::thread_waits() {
   if (!code_ || !roots_) return nullptr;
   if (!waits_) {

@@ -84,6 +84,7 @@ class RuntimeByContracts final : public ManagedRuntime {
   [[nodiscard]] ManagedMemory managed_memory() override;
   [[nodiscard]] std::unique_ptr<objects::HeapCounter> heap_counter() override;
   [[nodiscard]] std::unique_ptr<objects::NewObjects> new_objects() override;
+  [[nodiscard]] std::unique_ptr<holders::HolderReader> holder_reader() override;
   [[nodiscard]] RuntimeCounters counters(const images::ModuleMap& modules) override;
   [[nodiscard]] std::optional<std::uint64_t> collections() const override {
     return counters_ ? counters_->collections() : std::nullopt;

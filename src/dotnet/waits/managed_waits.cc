@@ -118,7 +118,7 @@ ThreadWait ThreadWaits::waitables(const WaitingThread& at, const ManagedWait& re
   return wait;
 }
 
-/// The thread waits for what is signalled when the other one ends.
+/// The thread waits for what is signalled when the other one ends; that may be itself.
 ThreadWait ThreadWaits::recorded_join(const WaitingThread& at, const Candidates& found) {
   const ManagedThread& self = *at.thread;
   ThreadWait wait;
@@ -130,7 +130,7 @@ ThreadWait ThreadWaits::recorded_join(const WaitingThread& at, const Candidates&
       if (const Address end = subsystem_.end_of(t); end != 0) by_end_->emplace(end, &t);
   }
   const auto other = by_end_->find(recorded->waitables.front());
-  if (other == by_end_->end() || other->second->address == self.address) return wait;
+  if (other == by_end_->end()) return wait;
   const Address joined = subsystem_.thread_object(*other->second);
   const auto is_it = [&](const Candidate& c) { return c.address == joined || recorded->is_for(c.address); };
   wait.kind = WaitKind::thread_join;

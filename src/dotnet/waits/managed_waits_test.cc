@@ -163,5 +163,15 @@ TEST_F(WaitOfThreadTest, AJoinedThreadIsKnownByItsEvent) {
   EXPECT_EQ(wait.owners, (std::vector<std::uint32_t>{1003})) << "a Thread on the stack alone says nothing";
 }
 
+TEST_F(WaitOfThreadTest, AThreadMayWaitForItsOwnEnd) {
+  const std::vector<ManagedThread> threads{heap_.add_thread(1), heap_.add_thread(2)};
+  const Address end = heap_.new_waitable(0);
+  heap_.memory.put_u64(heap_.of(threads[0]) + 16, heap_.new_handle(end));
+  heap_.wait(threads[0], {end});
+  const ThreadWait wait = wait_of(threads, {kWait, "System.Threading.Thread.Join(int)"}, {heap_.of(threads[0]), end});
+  EXPECT_EQ(wait.kind, WaitKind::thread_join);
+  EXPECT_EQ(wait.owners, (std::vector<std::uint32_t>{1001}));
+}
+
 }  // namespace
 }  // namespace mixstack::dotnet::objects

@@ -12,13 +12,14 @@
 namespace mixstack {
 
 bool MemoryAnswer::is_whole() const {
-  return std::all_of(heaps.begin(), heaps.end(), [](const HeapTypes& h) { return h.is_exact; });
+  return std::all_of(heaps.begin(), heaps.end(), [](const HeapTypes& h) { return h.is_exact; }) &&
+         std::all_of(holders.begin(), holders.end(), [](const HeapHolders& h) { return h.is_exact; });
 }
 
 Result<MemoryAnswer> ask_memory(Session& session, const MemoryOptions& options) {
   const TargetInfo& target = session.target().info();
   MemoryAnswer answer{target.pid, target.comm, target.core_path};
-  if (!answer.core_path.empty() && !options.types) return fail(ErrorCode::unsupported);
+  if (!answer.core_path.empty() && !options.types && !options.holders) return fail(ErrorCode::unsupported);
   auto managed = session.managed_memory();
   answer.mark = memory_use::mark_of(session, managed ? *managed : std::vector<ManagedMemory>{});
   if (answer.core_path.empty()) {
@@ -34,14 +35,19 @@ Result<MemoryAnswer> ask_memory(Session& session, const MemoryOptions& options) 
     if (!heaps) return fail(heaps.error());
     answer.heaps = std::move(*heaps);
   }
+  if (options.holders) {
+    auto holders = session.holders(options.of_holders);
+    if (!holders) return fail(holders.error());
+    answer.holders = std::move(*holders);
+  }
   return answer;
 }
 
 namespace {
 
 report::MemoryReport report_of(const MemoryAnswer& answer) {
-  return {answer.pid,   answer.name, answer.core_path, answer.account ? &*answer.account : nullptr,
-          answer.heaps, &answer.mark};
+  return {answer.pid,   answer.name,  answer.core_path, answer.account ? &*answer.account : nullptr,
+          answer.heaps, &answer.mark, answer.holders};
 }
 
 }  // namespace

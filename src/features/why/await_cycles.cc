@@ -46,6 +46,9 @@ void add_await_cycles(const ProcessDump& dump, std::vector<Verdict>& verdicts) {
       verdict.may_time_out = !verdict.is_certain && (verdict.may_time_out || chain.gives_up);
       verdict.cycles = std::max(verdict.cycles, chain.count);
       if (chain.waiter == 0 || waits_for_any(dump, chain.waiter)) continue;
+      // A thread may wait for several methods of one cycle.
+      const auto is_it = [&](const VerdictStep& s) { return s.thread == chain.waiter; };
+      if (std::any_of(verdict.steps.begin(), verdict.steps.end(), is_it)) continue;
       verdict.steps.push_back({chain.waiter, 0});
       verdict.threads++;
     }

@@ -51,6 +51,17 @@ TEST(AwaitCycles, OneIsToldOnceWithAllThatWaitForIt) {
   EXPECT_EQ(verdicts[1].threads, 0u);
 }
 
+TEST(AwaitCycles, AThreadThatWaitsForTwoOfItsMethodsIsOne) {
+  AsyncChain first = chain(), second = chain();
+  second.steps = {{"Shop.B()", 0x2000, 0}, {"Shop.A()", 0x1000, 1}};
+  second.awaited.address = 0x2000;
+  first.waiter = second.waiter = 7;
+  const auto verdicts = judge(dump_of({first, second}));
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_EQ(verdicts[0].threads, 1u);
+  EXPECT_EQ(verdicts[0].steps.size(), 1u);
+}
+
 TEST(AwaitCycles, WhatIsLikelyOrGivesUpIsPossible) {
   AsyncChain likely = chain(), gives_up = chain();
   likely.proof = Proof::likely;

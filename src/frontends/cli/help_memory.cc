@@ -8,17 +8,21 @@ HelpPage memory_page() {
       23,
       {prose(R"(Say where the memory of a process is: every resident byte under one label, in
 lines that add up; with --types the objects of the managed heap by type and
-generation; with --after what grows. Read from outside; nothing is stopped for
-the account, and no collection is made for the types.)"),
-       usage({"mixstack memory PID [OPTIONS]", "mixstack memory CORE --types [OPTIONS]",
+generation, with --holders who holds them, with --after what grows, with
+--makers who makes them. Read from outside; nothing is stopped for the account,
+and no collection is made.)"),
+       usage({"mixstack memory PID [OPTIONS]", "mixstack memory CORE --types|--holders [OPTIONS]",
               "mixstack memory FILE.mxm [-o FILE]", "mixstack memory diff BEFORE.mxm AFTER.mxm [-o FILE]"}),
        options("", {{"-n, --name", "NAME", "the .NET process called so"},
                     {"-c, --core", "FILE", "a core or pack (the same as CORE)"},
                     {"-t, --types", "",
                      "objects by type and generation, all of one moment: all that is old is copied while the process "
                      "runs; for the rest it is stopped, a few milliseconds"},
+                    {"--holders", "[WHAT]",
+                     "who holds the objects, the largest holders first, by name; of a type or an object's address also "
+                     "the shortest ways from a root, and what they retain; one stop, in which all references are read"},
                     {"--most-pause", "TIME",
-                     "not longer than that (50ms): else it is let go on, and nothing is said of types"},
+                     "not longer than that (50ms): else it is let go on, and nothing is said of objects"},
                     {"--after", "TIME",
                      "look twice, so long apart (60s): what grew, by label and, with --types, by type; what full "
                      "collections have left first, where two of them were seen"},

@@ -30,7 +30,10 @@ std::string check(const MemoryArguments& memory, bool has_pause, bool only_sysro
   const bool is_core = !memory.core.path.empty();
   if (!is_core && (!memory.core.sysroots.empty() || !memory.core.executable.empty() || only_sysroot))
     return "--sysroot, --exe and --only-sysroot are for cores";
-  if (has_pause && (is_core || !memory.types)) return "--most-pause is for --types of a process";
+  const bool is_of_heap = memory.types || memory.holders;
+  if (has_pause && (is_core || !is_of_heap)) return "--most-pause is for --types and --holders of a process";
+  if (memory.holders && (memory.after.count() != 0 || memory.format == MemoryFormat::moment))
+    return "--holders is of one moment, and in no file .mxm";
   if (memory.most_pause > kLongestPause) return "--most-pause: at most a minute";
   if (memory.after.count() != 0 && is_core) return "--after is for a process: a core is one moment";
   if (memory.after > kLongestWait) return "--after: at most a day";
@@ -43,7 +46,8 @@ std::string check(const MemoryArguments& memory, bool has_pause, bool only_sysro
 /// `mixstack memory diff BEFORE AFTER`.
 std::string check_files(const MemoryArguments& memory) {
   if (memory.after_file.empty()) return "which two moments? mixstack memory diff BEFORE.mxm AFTER.mxm";
-  if (memory.types || memory.data || memory.after.count() != 0 || !memory.name.empty() || !memory.core.path.empty())
+  if (memory.types || memory.holders || memory.data || memory.after.count() != 0 || !memory.name.empty() ||
+      !memory.core.path.empty())
     return "memory diff reads two files, and asks no process";
   if (memory.format == MemoryFormat::moment) return "a difference is no moment: text, .json or .html";
   return {};
@@ -53,11 +57,30 @@ std::string read_makers(const std::string& time, MemoryArguments& memory) {
   constexpr std::chrono::milliseconds kLeast{100}, kMost = std::chrono::hours(1);
   if (!memory.makers) return time.empty() ? "" : "--duration is for --makers";
   if (!memory.core.path.empty()) return "--makers is for a process: a core makes no objects";
-  if (memory.types || memory.after.count() != 0) return "--makers goes without --types and --after";
+  if (memory.types || memory.holders || memory.after.count() != 0)
+    return "--makers goes without --types, --holders and --after";
   if (memory.format == MemoryFormat::moment || memory.format == MemoryFormat::html)
     return "--makers is told as text or .json; 'mixstack record --alloc -o FILE.html' makes a page";
   if (std::string text = read_seconds("--duration", time, memory.makers_time); !text.empty()) return text;
   return memory.makers_time < kLeast || memory.makers_time > kMost ? "--duration: from 100ms to an hour" : "";
+}
+
+/// The word behind --holders, which need not be there, is taken off the arguments.
+std::string take_holders_of(std::vector<std::string>& arguments) {
+  constexpr std::string_view kOption = "--holders", kWith = "--holders=";
+  for (std::size_t i = 0; i < arguments.size(); i++) {
+    if (arguments[i].starts_with(kWith)) {
+      std::string of = arguments[i].substr(kWith.size());
+      arguments[i] = kOption;
+      return of;
+    }
+    const bool has_word = arguments[i] == kOption && i + 1 < arguments.size() && !arguments[i + 1].starts_with('-');
+    if (!has_word) continue;
+    std::string of = arguments[i + 1];
+    arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    return of;
+  }
+  return {};
 }
 
 }  // namespace
@@ -66,6 +89,7 @@ Invocation parse_memory(std::vector<std::string> arguments) {
   MemoryArguments memory;
   std::string what, pause, after, time;
   bool only_sysroot = false, json = false;
+  const std::string of = take_holders_of(arguments);
   Invocation result = parse_small(
       std::move(arguments), {Invocation::Action::memory, {}, {}}, "mixstack memory",
       [&](OptionSet& options) {
@@ -80,6 +104,7 @@ Invocation parse_memory(std::vector<std::string> arguments) {
         options.flag("--types", memory.types);
         options.flag("--data", memory.data);
         options.value("--after", after);
+        options.flag("--holders", memory.holders);
         options.value("--most-pause", pause);
         options.flag("--makers", memory.makers);
         options.value("--duration", time);
@@ -98,6 +123,8 @@ Invocation parse_memory(std::vector<std::string> arguments) {
     return result;
   }
   if (!memory.before_file.empty()) return wrong("memory: one process or core; 'memory diff' compares two moments");
+  memory.holders_of = of;
+  if (what.empty() && memory.name.empty() && memory.core.path.empty()) std::swap(what, memory.holders_of);
   const int given = static_cast<int>(!what.empty()) + static_cast<int>(!memory.core.path.empty()) +
                     static_cast<int>(!memory.name.empty());
   if (given != 1) return wrong("memory: say of what, and one thing: a pid, a name, or the path of a core or a moment");

@@ -19,6 +19,8 @@ struct MemoryArguments {
   bool types = false;
   bool makers = false;
   std::chrono::milliseconds makers_time{2000};
+  bool holders = false;
+  std::string holders_of;  ///< a type or an address; empty: the tree alone
   std::chrono::milliseconds most_pause{50};
   std::chrono::milliseconds after{0};   ///< 0: one moment
   bool data = false;                    ///< contents of strings

@@ -2,8 +2,8 @@
 
 #include "frontends/cli/dump_command.h"
 #include "frontends/cli/fd_output.h"
-#include "frontends/cli/moment_input.h"
 #include "frontends/cli/makers_command.h"
+#include "frontends/cli/moment_input.h"
 #include "frontends/cli/profile_file.h"
 #include "frontends/cli/ps_command.h"
 #include "frontends/cli/symbol_options.h"
@@ -75,8 +75,9 @@ ExitCode run_memory(const MemoryArguments& arguments, const Environment& environ
     if (!moment) return moment.error();
     return write_moment_out(arguments, environment, answer_of(std::move(*moment)));
   }
-  if (!arguments.core.path.empty() && !arguments.types) {
-    FdOutput(environment.err).write("mixstack: a core does not say what was resident: it has --types alone\n");
+  if (!arguments.core.path.empty() && !arguments.types && !arguments.holders) {
+    FdOutput(environment.err)
+        .write("mixstack: a core does not say what was resident: it has --types and --holders alone\n");
     return ExitCode::usage;
   }
   DumpArguments of;
@@ -90,7 +91,10 @@ ExitCode run_memory(const MemoryArguments& arguments, const Environment& environ
   auto opened = open_target(of, symbol_options(of), environment);
   if (!opened) return opened.error();
   if (arguments.makers) return run_makers(arguments, *opened, environment);
-  const MemoryOptions options{arguments.types, {arguments.most_pause, false, arguments.types, arguments.data}};
+  const MemoryOptions options{arguments.types,
+                              {arguments.most_pause, false, arguments.types, arguments.data},
+                              arguments.holders,
+                              {arguments.most_pause, arguments.holders_of, 0}};
   if (arguments.after.count() != 0) {
     const auto twice = ask_memory_twice(*opened->session, {options, arguments.after});
     return twice ? write_growth_out(arguments, environment, *twice) : opened->complain(twice.error());

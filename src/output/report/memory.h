@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "mixstack/holders.h"
 #include "mixstack/memory.h"
 #include "mixstack/memory_moment.h"
 #include "mixstack/report.h"
@@ -19,6 +20,7 @@ struct MemoryReport {
   const MemoryAccount* account = nullptr;  ///< null: a core
   std::span<const HeapTypes> heaps;
   const MomentMark* mark = nullptr;  ///< null: not told
+  std::span<const HeapHolders> holders{};
 };
 
 /// The label of a line, for people: "objects of generation 2".
@@ -34,5 +36,9 @@ void write_mark_json(Writer& out, const MomentMark& mark);
 
 void write_memory_text(Writer& out, const MemoryReport& report, const ReportOptions& options);
 void write_memory_json(Writer& out, const MemoryReport& report);
+
+// One heap's holders.
+void write_holders_text(Writer& out, const HeapHolders& heap);
+void write_holders_json(Writer& out, const HeapHolders& heap);
 
 }  // namespace mixstack::report

@@ -139,6 +139,7 @@ void write_memory_json(Writer& out, const MemoryReport& report) {
     json.null("account");
   }
   json_array(json.key("heaps"), report.heaps, "\n", [&](const HeapTypes& h) { write_heap(out, h); });
+  json_array(json.key("holders"), report.holders, "\n", [&](const HeapHolders& h) { write_holders_json(out, h); });
   json.close();
   out << '\n';
 }

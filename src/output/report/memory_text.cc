@@ -255,6 +255,10 @@ void write_memory_text(Writer& out, const MemoryReport& report, const ReportOpti
     out << '\n';
     write_types(out, heap);
   }
+  for (const HeapHolders& heap : report.holders) {
+    out << '\n';
+    write_holders_text(out, heap);
+  }
 }
 
 }  // namespace mixstack::report

@@ -66,7 +66,7 @@ struct CollectorGlobals {
   Global heap_count, heaps;
   Global structure_invalid_count, current_state, global_mechanisms;
   Global lowest_address, highest_address;
-  Global bookkeeping_start;
+  Global bookkeeping_start, handle_table_map;
   Global generation_count, mechanisms_length, fill_pointers_length;
 
   template <class Names>
@@ -83,6 +83,7 @@ struct CollectorGlobals {
     names.global(lowest_address, "GCLowestAddress");
     names.global(highest_address, "GCHighestAddress");
     names.global(bookkeeping_start, "BookkeepingStart");
+    names.global(handle_table_map, "HandleTableMap");
     names.global(generation_count, "TotalGenerationCount");
     names.global(mechanisms_length, "GlobalMechanismsLength");
     names.global(fill_pointers_length, "CFinalizeFillPointersLength");

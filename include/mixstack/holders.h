@@ -1,0 +1,125 @@
+// The holders of the objects of a managed heap, as plain data. Sizes are in bytes.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mixstack/address.h"
+
+namespace mixstack {
+
+/// Things that keep objects alive without being one.
+enum class RootKind : std::uint8_t {
+  none,           ///< no root: an object
+  static_field,   ///< a static; its name is the type's and the field's
+  thread_static,  ///< the same of one thread
+  thread_slots,   ///< statics of one thread whose names are not known
+  strong_handle,
+  pinned_handle,
+  async_pinned_handle,
+  sized_handle,
+  counted_handle,
+  finalizer,  ///< waits for its finalizer to run
+  several,    ///< reached from more than one root, none of which holds it alone
+  stack,      ///< words of a thread's stack and registers, which may be of the past
+  count
+};
+/// "static_field", as in JSON.
+[[nodiscard]] const char* to_string(RootKind kind);
+
+/// How the objects of a line belong together.
+enum class HolderShape : std::uint8_t {
+  root,
+  objects,     ///< of one type, side by side
+  list,        ///< of one type, each held by another one of them
+  collection,  ///< one of the class library, with the arrays and nodes inside of it
+  delegate,    ///< lists of delegates, with these
+  count
+};
+[[nodiscard]] const char* to_string(HolderShape shape);
+
+/// A line of the tree: objects of one type with the same holder, and what would go with them.
+struct Holder {
+  RootKind root = RootKind::none;
+  HolderShape shape = HolderShape::objects;
+  std::string name;                  ///< of a root; of an object its C# type; empty: not known
+  std::string field;                 ///< of the line above, that refers to it; empty: not known, or none
+  std::uint64_t count = 0;           ///< objects of the type; delegates in a list; of a root 0
+  std::uint64_t own = 0;             ///< their bytes, and of what is inside of a collection
+  std::uint64_t retained = 0;        ///< bytes that nobody else holds, their own included
+  Address largest = 0;               ///< the one that retains most; of a root 0
+  std::vector<std::string> methods;  ///< that delegates, timers and async methods among them stand for, at most 3
+  std::vector<Holder> held;          ///< most bytes first; a few
+  std::uint64_t rest = 0;            ///< retained by lines that are left out
+};
+
+/// A step of a path: a root, or objects of one type one behind the other.
+struct HolderStep {
+  RootKind root = RootKind::none;
+  std::string name;         ///< as in Holder
+  std::string field;        ///< of the step before, that refers to it
+  std::uint64_t count = 1;  ///< objects one behind the other
+  Address object = 0;       ///< the last of them, on the path that is shown; of a root 0
+  std::string method;
+};
+
+/// A shortest way from a root, and the objects at its end.
+struct HolderPath {
+  std::vector<HolderStep> steps;
+  std::uint64_t count = 0;     ///< objects that such a way leads to
+  std::uint64_t own = 0;       ///< their bytes
+  std::uint64_t retained = 0;  ///< bytes that only they hold
+  Address holder = 0;          ///< of the object asked for: its immediate dominator; 0: a root
+  std::string holder_name;     ///< the dominator's type, or the root's name
+};
+
+/// Roots of one kind.
+struct RootSum {
+  RootKind kind = RootKind::none;
+  std::uint64_t roots = 0;     ///< that lead to an object
+  std::uint64_t retained = 0;  ///< bytes that each of them holds alone, added up
+};
+
+/// The holders of the objects of one runtime's heap.
+struct HeapHolders {
+  std::vector<Holder> tree;       ///< most bytes first
+  std::uint64_t rest = 0;         ///< retained by lines that are left out
+  std::string asked;              ///< HoldersOptions::of
+  std::vector<HolderPath> paths;  ///< to what was asked for, most bytes first
+  bool was_found = false;         ///< what was asked for
+  std::uint64_t more_paths = 0;   ///< that are left out
+  std::uint64_t unheld = 0;       ///< objects that were asked for, and that no root reaches: garbage
+
+  std::vector<RootSum> roots;
+  std::uint64_t all_objects = 0, all_bytes = 0;      ///< of the heap
+  std::uint64_t held_objects = 0, held_bytes = 0;    ///< by roots other than stacks
+  std::uint64_t stack_objects = 0, stack_bytes = 0;  ///< by words of stacks alone: perhaps alive
+  std::uint64_t references = 0;
+  /// Checks of all references, which two readers of one heap must agree on: the sum over all of (from * a) ^ (to * b).
+  std::uint64_t reference_sum = 0;
+  std::uint64_t dangling = 0;  ///< references that lead to no object: 0 in a heap that is whole
+
+  bool is_server = false;
+  /// Every region ended where it says, every reference leads to an object, and all of it is of one moment.
+  bool is_exact = false;
+  std::string why_not;                ///< where not: in words
+  std::chrono::nanoseconds pause{0};  ///< how long the process was stopped, the longest stop; 0: a core
+  std::uint32_t stops = 0;
+  std::uint64_t copied_in_stop = 0;
+  std::uint64_t copied = 0;        ///< bytes of our memory for copies of objects
+  std::uint64_t graph_memory = 0;  ///< bytes of our memory for the rest, at most
+};
+
+struct HoldersOptions {
+  /// A stop ends when it has lasted so long, whatever was read by then. A longer one is not begun.
+  std::chrono::milliseconds most_pause{50};
+  /// A type's C# name, or an object's address ("0x7f..."); empty: the tree alone.
+  std::string of;
+  /// Bytes of our own memory; more is refused before it is taken. 0: half of what this machine, or our cgroup, has
+  /// left.
+  std::uint64_t most_memory = 0;
+};
+
+}  // namespace mixstack

@@ -1,0 +1,208 @@
+#include "dotnet/holders/heap_graph.h"
+
+#include <gtest/gtest.h>
+
+#include "dotnet/holders/held_heap.h"
+#include "dotnet/holders/holder_paths.h"
+#include "support/fake_heap.h"
+
+namespace mixstack::dotnet::holders {
+namespace {
+
+constexpr std::uint32_t kReferences = 0x01000000;
+
+class HeapGraphTest : public ::testing::Test {
+ protected:
+  HeapGraphTest() {
+    // An object[] has references from its first element on.
+    const Address flags = heap_.array + heap_.layouts.method_table.flags.offset;
+    heap_.memory.put_u32(flags, *heap_.memory.read<std::uint32_t>(flags) | kReferences);
+    heap_.memory.put_u64(heap_.array - 8, 1);
+    heap_.memory.put_u64(heap_.array - 16, 16);
+    heap_.memory.put_u64(heap_.array - 24, 0 - std::uint64_t{24});
+  }
+
+  Address plain() { return make(heap_.object_type, 24, 0); }
+  Address array(const std::vector<Address>& items) {
+    const auto length = static_cast<std::uint32_t>(items.size());
+    const Address at = make(heap_.array, 24 + 8 * length, length);
+    for (std::uint32_t i = 0; i < length; i++) heap_.memory.put_u64(at + 16 + 8 * i, items[i]);
+    return at;
+  }
+  Address make(Address type, std::uint32_t bytes, std::uint32_t length) {
+    const Address at = next_;
+    heap_.memory.put_u64(at, type);
+    heap_.memory.put_u32(at + 8, length);
+    next_ += bytes;
+    return at;
+  }
+
+  /// Numbers what was made.
+  void walk() {
+    objects::GcRegion region;
+    region.objects = {test::FakeHeap::kRegion, next_};
+    region.committed = region.reserved = next_;
+    std::vector<std::byte> bytes(next_ - region.objects.begin);
+    EXPECT_TRUE(heap_.memory.read_exact(region.objects.begin, bytes));
+    std::vector<RegionObjects> all;
+    all.push_back(
+        RegionWalk(sizes_, references_, shapes_).walk(region, {}, objects::bytes_of(region.objects.begin, bytes)));
+    EXPECT_EQ(all[0].end, objects::RegionCount::End::whole);
+    referring_ = all[0].referring;
+    numbers_.emplace(std::move(all));
+  }
+  HeapGraph graph() {
+    auto made = make_graph({*numbers_, shapes_, sizes_, references_, image_, roots_, slots_,
+                            [](const StaticSlot& slot) { return slot.field; }});
+    EXPECT_TRUE(made);
+    return std::move(*made);
+  }
+  HeldHeap held() { return {graph(), *numbers_, shapes_, sizes_}; }
+  void handle(objects::HandleKind kind, Address object, Address second = 0) {
+    roots_.handles.handles.push_back({kind, 0x1000, object, second});
+  }
+  static std::uint32_t place_of(const HeldHeap& heap, Address object) {
+    for (std::uint32_t p = 0; p < heap.places(); p++)
+      if (heap.is_object(p) && heap.address(p) == object) return p;
+    return 0;
+  }
+  static const RootNode* root_named(const HeldHeap& heap, const std::string& name, std::uint64_t& retained) {
+    for (std::uint32_t p = 1; p < heap.places(); p++) {
+      const RootNode* root = heap.root(p);
+      if (root == nullptr || root->name != name) continue;
+      retained = heap.retained(p);
+      return root;
+    }
+    return nullptr;
+  }
+
+  test::FakeHeap heap_;
+  ObjectSizes sizes_{heap_.runtime()};
+  TypeReferences references_{heap_.runtime(), sizes_};
+  ObjectShapes shapes_;
+  HeapImage image_{heap_.memory, heap_.memory};
+  HeapRoots roots_;
+  std::vector<StaticSlot> slots_;
+  std::optional<ObjectNumbers> numbers_;
+  std::vector<AddressRange> referring_;
+  Address next_ = test::FakeHeap::kRegion;
+};
+
+TEST_F(HeapGraphTest, NumbersAndAddresses) {
+  std::vector<Address> all;
+  for (int i = 0; i < 2000; i++) all.push_back(i % 3 == 0 ? array({0, 0}) : plain());
+  walk();
+  ASSERT_EQ(numbers_->size(), all.size());
+  for (Node n = 0; n < all.size(); n++) {
+    ASSERT_EQ(numbers_->address(n), all[n]);
+    ASSERT_EQ(numbers_->find(all[n]), n);
+    ASSERT_EQ(numbers_->find(all[n] + 8), kNoNode);
+    ASSERT_EQ(numbers_->find_before(all[n] + 11), n);
+  }
+  EXPECT_EQ(numbers_->find(next_), kNoNode);
+  EXPECT_EQ(numbers_->find_before(test::FakeHeap::kRegion - 8), kNoNode);
+  EXPECT_FALSE(referring_.empty());
+}
+
+TEST_F(HeapGraphTest, RetainedByHandles) {
+  const Address shared = plain(), own = plain();
+  const Address first = array({shared, own}), second = array({shared});
+  const Address garbage = array({shared});
+  walk();
+  handle(objects::HandleKind::strong, first);
+  handle(objects::HandleKind::pinned, second);
+  handle(objects::HandleKind::weak_short, garbage);
+  const HeapGraph made = graph();
+  EXPECT_EQ(made.references, 4U);
+  EXPECT_EQ(made.dangling, 0U);
+  const HeldHeap heap = held();
+  EXPECT_EQ(heap.retained(place_of(heap, first)), 40U + 24);
+  EXPECT_EQ(heap.retained(place_of(heap, second)), 32U);
+  EXPECT_EQ(heap.above(place_of(heap, shared)), 0U);
+  EXPECT_EQ(place_of(heap, garbage), 0U);
+  EXPECT_EQ(heap.retained(0), 40U + 24 + 24 + 32);
+}
+
+TEST_F(HeapGraphTest, ASlotOfAStaticIsARootOfItsOwn) {
+  const Address one = array({plain()}), other = plain();
+  const Address statics = array({one, other});
+  walk();
+  handle(objects::HandleKind::pinned, statics);
+  slots_ = {{statics + 16, 0, "s_one", 0}};
+  const HeldHeap heap = held();
+  std::uint64_t retained = 0;
+  const RootNode* root = root_named(heap, "s_one", retained);
+  ASSERT_NE(root, nullptr);
+  EXPECT_EQ(root->kind, RootKind::static_field);
+  EXPECT_EQ(retained, 32U + 24);
+  EXPECT_EQ(heap.retained(place_of(heap, statics)), 40U + 24);
+}
+
+TEST_F(HeapGraphTest, ASecondObjectLivesAsLongAsTheFirst) {
+  const Address value = array({plain()}), key = plain(), dead = plain(), other = plain();
+  walk();
+  handle(objects::HandleKind::dependent, key, value);
+  handle(objects::HandleKind::dependent, dead, other);
+  EXPECT_EQ(held().places(), 2U);  // nothing refers to the keys
+  handle(objects::HandleKind::strong, key);
+  const HeldHeap heap = held();
+  EXPECT_EQ(heap.retained(place_of(heap, key)), 24U + 32 + 24);
+  EXPECT_EQ(place_of(heap, other), 0U);
+}
+
+TEST_F(HeapGraphTest, StacksTakeNothingFromOtherRoots) {
+  const Address shared = plain(), first = array({shared}), local = array({shared, plain()});
+  walk();
+  handle(objects::HandleKind::strong, first);
+  roots_.stacks = {{7, "main", {shared, local + 20, 12345}}};  // one word points into an object
+  const HeldHeap heap = held();
+  EXPECT_EQ(heap.retained(place_of(heap, first)), 32U + 24);
+  EXPECT_EQ(heap.retained(place_of(heap, local)), 40U + 24);
+  EXPECT_LT(place_of(heap, shared), heap.second());
+  EXPECT_GT(place_of(heap, local), heap.second());
+}
+
+TEST_F(HeapGraphTest, ReferencesIntoNothingAreCounted) {
+  const Address broken = array({next_ + 8, 0x10});
+  walk();
+  handle(objects::HandleKind::strong, broken);
+  EXPECT_EQ(graph().dangling, 2U);
+}
+
+TEST_F(HeapGraphTest, ShortestWays) {
+  const Address target = plain();
+  const Address inner = array({target}), middle = array({inner}), outer = array({middle});
+  const Address direct = make(heap_.db, 24, 0);
+  walk();
+  handle(objects::HandleKind::strong, outer);
+  HeapGraph made = graph();
+  const ShortestWays ways(made, [&](Node n) { return shapes_[numbers_->shape(n)].type; });
+  const Node from = numbers_->find(target);
+  EXPECT_EQ(ways.before(from), numbers_->find(inner));
+  EXPECT_EQ(ways.before(numbers_->find(outer)), made.objects);  // the root of strong handles
+  EXPECT_EQ(ways.before(numbers_->find(direct)), kNoNode);
+  // Arrays one behind the other are one step.
+  EXPECT_EQ(ways.way(numbers_->find(inner)), ways.way(numbers_->find(outer)));
+  EXPECT_NE(ways.way(from), ways.way(numbers_->find(inner)));
+}
+
+TEST(HeapImage, CopiesBeforeTheMemoryBelow) {
+  test::SparseMemory below;
+  for (Address a = 0x1000; a < 0x3000; a += 8) below.put_u64(a, a);
+  HeapImage image(below, below);
+  image.reserve(64);
+  const auto copy = image.add({0x2000, 0x2010});
+  ASSERT_EQ(copy.size(), 16U);
+  std::fill(copy.begin(), copy.end(), std::byte{7});
+  EXPECT_TRUE(image.add({0x2100, 0x2200}).empty());  // no room
+  image.sort();
+  EXPECT_EQ(*image.read<std::uint8_t>(0x2008), 7U);
+  EXPECT_EQ(*image.read<std::uint64_t>(0x2010), 0x2010U);
+  EXPECT_EQ(*image.read<std::uint64_t>(0x1ff8), 0x1ff8U);
+  image.set_moving({0x2000, 0x2800});
+  EXPECT_FALSE(image.read<std::uint64_t>(0x2010).has_value());
+  EXPECT_EQ(*image.read<std::uint64_t>(0x2800), 0x2800U);
+}
+
+}  // namespace
+}  // namespace mixstack::dotnet::holders

@@ -1,0 +1,54 @@
+// The dominator tree of a heap, folded for people.
+#pragma once
+
+#include <memory>
+#include <queue>
+#include <unordered_map>
+#include <vector>
+
+#include "dotnet/holders/held_heap.h"
+#include "dotnet/holders/holder_words.h"
+#include "mixstack/holders.h"
+
+namespace mixstack::dotnet::holders {
+
+/// Lines of objects of one type that have one holder: objects side by side are one line, and so are those that hold
+/// each other in a row, and a collection with what it is made of. The largest lines are opened first, kMostLines in
+/// all.
+class HolderTree {
+ public:
+  static constexpr std::size_t kMostLines = 240, kMostHeld = 12, kMostMethods = 3, kMostAsked = 512;
+
+  /// Borrows both.
+  HolderTree(const HeldHeap& heap, HolderWords& words) : heap_(heap), words_(words) {}
+  /// Lines of the first level; `rest` receives what is left out of it.
+  [[nodiscard]] std::vector<Holder> make(std::uint64_t& rest);
+
+ private:
+  using Places = std::vector<std::uint32_t>;
+  /// A line, and the groups that it holds and that are not lines yet.
+  struct Line {
+    Holder told;
+    std::vector<std::unique_ptr<Line>> held;
+    std::unordered_map<std::uint64_t, Places> groups;  ///< by type; roots each by themselves
+  };
+  [[nodiscard]] std::uint64_t key_of(std::uint32_t place) const;
+  void group(std::uint32_t place, Line& line) const;
+  void gather(const Places& places, Line& line);
+  [[nodiscard]] bool is_part(const TypeWords& outer, std::uint32_t outer_type, std::uint32_t place,
+                             std::uint32_t parent, unsigned depth);
+  [[nodiscard]] std::unique_ptr<Line> line_of(const Places& places, bool is_first_level);
+  void describe(const Places& places, const Places& alike, Line& line);
+  void open(Line& line, bool is_first_level);
+  [[nodiscard]] Holder told(Line& line);
+
+  const HeldHeap& heap_;
+  HolderWords& words_;
+  struct Smaller {
+    bool operator()(const Line* a, const Line* b) const { return a->told.retained < b->told.retained; }
+  };
+  std::priority_queue<Line*, std::vector<Line*>, Smaller> closed_;
+  std::size_t lines_ = 0;
+};
+
+}  // namespace mixstack::dotnet::holders

@@ -1,0 +1,107 @@
+#include "dotnet/holders/holder_words.h"
+
+#include "dotnet/bcl/collections.h"
+#include "dotnet/bcl/tasks.h"
+#include "dotnet/bcl/timers.h"
+#include "dotnet/bcl/types.h"
+
+namespace mixstack::dotnet::holders {
+namespace {
+
+/// "Dictionary`2" of that and of "Dictionary`2+Entry".
+std::string_view outermost(std::string_view name) { return name.substr(0, name.find('+')); }
+
+}  // namespace
+
+TypeWords HolderWords::read(std::uint32_t number) {
+  objects::LoadedTypes& types = objects_.types();
+  TypeWords out;
+  out.method_table = sizes_[number].method_table;
+  out.name = types.csharp_name(out.method_table);
+  const GcDesc* desc = references_.of(number);
+  out.holds_references = desc != nullptr && !desc->empty();
+  const objects::TypeFacts* facts = types.at(out.method_table);
+  if (facts == nullptr) return out;
+  const std::string name = facts->name;
+  if (facts->is_array) {
+    out.use = TypeUse::array;
+  } else if (name.starts_with(bcl::kCollections) || name.starts_with(bcl::kAttachedValues)) {
+    out.use = TypeUse::collection;
+  } else if (types.is_a(out.method_table, bcl::kMulticastDelegate)) {
+    out.use = TypeUse::delegate;
+  } else if (name == bcl::Timer::kType) {
+    out.use = TypeUse::timer;
+  } else if (machines_.box_layout(out.method_table) || machines_.runtime_async().is_type(out.method_table)) {
+    out.use = TypeUse::async;
+  }
+  return out;
+}
+
+const TypeWords& HolderWords::type(std::uint32_t number) {
+  const auto it = types_.find(number);
+  if (it != types_.end()) return it->second;
+  return types_.emplace(number, read(number)).first->second;
+}
+
+/// Arrays right inside of a collection or of a part of it; and types nested in the collection's own. An array of items
+/// that are arrays ends there. Inside of a delegate are its list, and the delegates in it.
+bool HolderWords::is_inside(const TypeWords& outer, const TypeWords& inner, const TypeWords& between, unsigned depth) {
+  if (outer.use == TypeUse::delegate)
+    return inner.use == TypeUse::delegate || (inner.use == TypeUse::array && depth == 0 && inner.holds_references);
+  if (outer.use != TypeUse::collection) return false;
+  if (inner.use == TypeUse::array) return between.use != TypeUse::array;
+  const objects::TypeFacts* of_inner = objects_.types().at(inner.method_table);
+  if (of_inner == nullptr || inner.use != TypeUse::collection) return false;
+  const std::string name = of_inner->name;
+  const objects::TypeFacts* of_outer = objects_.types().at(outer.method_table);
+  return of_outer != nullptr && name.find('+') != std::string::npos && outermost(name) == outermost(of_outer->name);
+}
+
+std::string HolderWords::field(std::uint32_t holder_type, Address holder, std::uint64_t size, Address held) {
+  constexpr std::uint64_t kMostSize = 1 << 16;
+  const TypeWords& words = type(holder_type);
+  const GcDesc* desc = references_.of(holder_type);
+  if (words.use == TypeUse::array || desc == nullptr || size > kMostSize) return {};
+  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+  if (!image_.read_exact(holder, bytes)) return {};
+  std::optional<std::uint64_t> at;
+  desc->visit(bytes, size, [&](std::uint64_t offset, Address to) {
+    if (to == held && !at) at = offset;
+  });
+  if (!at) return {};
+  // The last field that begins there or before: a struct's is the one that it lies in.
+  std::string found;
+  std::optional<std::uint32_t> begin;
+  Address table = words.method_table;
+  for (unsigned depth = 0; table != 0 && depth < objects::LoadedTypes::kMaxParents; depth++) {
+    for (const auto& f : objects_.types().own_fields(table)) {
+      if (f.place.is_static || f.place.offset + std::uint64_t{8} > *at || (begin && *begin > f.place.offset)) continue;
+      begin = f.place.offset;
+      found = f.name;
+    }
+    const objects::TypeFacts* facts = objects_.types().at(table);
+    table = facts == nullptr ? 0 : facts->parent;
+  }
+  const std::size_t end = found.starts_with('<') ? found.find(">k__BackingField") : std::string::npos;
+  return end == std::string::npos ? found : found.substr(1, end - 1);
+}
+
+std::string HolderWords::method(std::uint32_t number, Address object) {
+  switch (type(number).use) {
+    case TypeUse::delegate:
+      return delegates_.method(object);
+    case TypeUse::timer: {
+      const Address callback = objects_.reference(object, bcl::Timer::kCallback).value_or(0);
+      return callback == 0 ? std::string() : delegates_.method(callback);
+    }
+    case TypeUse::async: {
+      std::vector<AsyncStep> steps;
+      machines_.add_steps(object, steps);
+      return steps.empty() ? std::string() : steps.back().method;
+    }
+    default:
+      return {};
+  }
+}
+
+}  // namespace mixstack::dotnet::holders

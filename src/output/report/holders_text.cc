@@ -1,0 +1,186 @@
+// Holders of a heap as text: the largest lines of the tree, or the ways to what was asked for.
+//
+// Lines are chosen by what they retain, the largest first, kMostLines in all, so that the largest holders are on the
+// first screen however deep they lie. A root that holds one thing alone is one line with it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <queue>
+#include <unordered_set>
+
+#include "output/report/escape.h"
+#include "output/report/memory.h"
+#include "output/report/words.h"
+
+namespace mixstack::report {
+namespace {
+
+constexpr std::size_t kMostLines = 18, kMostPaths = 6;
+constexpr std::uint64_t kLeastShare = 100;  // of all that is held
+
+std::string megabytes(std::uint64_t bytes) { return fmt::format("{:.1f}", static_cast<double>(bytes) / 1e6); }
+
+std::string_view root_words(RootKind kind) {
+  switch (kind) {
+    case RootKind::static_field:
+      return "static";
+    case RootKind::thread_static:
+      return "thread static";
+    case RootKind::thread_slots:
+      return "statics of";
+    case RootKind::strong_handle:
+      return "strong handles";
+    case RootKind::pinned_handle:
+      return "pinned handles";
+    case RootKind::async_pinned_handle:
+      return "handles of asynchronous I/O";
+    case RootKind::sized_handle:
+      return "sized handles";
+    case RootKind::counted_handle:
+      return "counted handles";
+    case RootKind::finalizer:
+      return "finalizer queue (they wait for their finalizers)";
+    case RootKind::stack:
+      return "words of stacks, perhaps alive";
+    default:
+      return "";
+  }
+}
+
+std::string methods_words(const std::vector<std::string>& methods, HolderShape shape) {
+  std::string words;
+  for (const std::string& m : methods) words += (words.empty() ? "" : ", ") + escape_for_terminal(m);
+  if (words.empty()) return {};
+  return (shape == HolderShape::delegate ? " calls " : ": ") + words;
+}
+
+std::string name_words(const Holder& h) {
+  const std::string name =
+      h.name.empty() ? fmt::format("(type not known, object at {:#x})", h.largest) : escape_for_terminal(h.name);
+  switch (h.shape) {
+    case HolderShape::root:
+      if (h.root == RootKind::stack && !h.name.empty()) return "of " + escape_for_terminal(h.name);
+      return fmt::format("{}{}{}", root_words(h.root), h.name.empty() ? "" : " ", escape_for_terminal(h.name));
+    case HolderShape::list:
+      return fmt::format("list of {} {}", h.count, name);
+    case HolderShape::delegate:
+      return fmt::format("{} of {} delegates", name, h.count);
+    default:
+      return h.count > 1 ? fmt::format("{} {}", h.count, name) : name;
+  }
+}
+
+std::string words_of(const Holder& h) {
+  std::string words = h.field.empty() ? "" : "." + escape_for_terminal(h.field) + ": ";
+  words += name_words(h) + methods_words(h.methods, h.shape);
+  if (h.root == RootKind::several) words += ", held by more than one root";
+  return words;
+}
+
+/// Whether a line says all that the only one below it does.
+bool is_with_next(const Holder& h) {
+  return h.shape == HolderShape::root && h.root != RootKind::stack && h.held.size() == 1 && h.rest == 0;
+}
+
+class Tree {
+ public:
+  explicit Tree(const HeapHolders& heap) : heap_(heap) {
+    const auto smaller = [](const Holder* a, const Holder* b) { return a->retained < b->retained; };
+    std::priority_queue<const Holder*, std::vector<const Holder*>, decltype(smaller)> next(smaller);
+    const std::uint64_t least = (heap.held_bytes + heap.stack_bytes) / kLeastShare;
+    for (const Holder& h : heap.tree) next.push(&h);
+    while (!next.empty() && shown_.size() < kMostLines) {
+      const Holder* h = next.top();
+      next.pop();
+      if (h->retained < least && !shown_.empty()) break;
+      shown_.insert(h);
+      const Holder* last = h;
+      if (is_with_next(*h)) last = &h->held.front();
+      for (const Holder& below : last->held) next.push(&below);
+    }
+  }
+
+  void write(Writer& out) const {
+    out << fmt::format("{:>12}  holder\n", "retained MB");
+    write_all(out, heap_.tree, 0);
+    std::uint64_t rest = heap_.rest;
+    for (const Holder& h : heap_.tree) rest += shown_.contains(&h) ? 0 : h.retained;
+    if (rest != 0) out << fmt::format("{:>12}  held by others (--json has more of them)\n", megabytes(rest));
+  }
+
+ private:
+  void write_all(Writer& out, const std::vector<Holder>& lines, std::size_t depth) const {
+    for (const Holder& h : lines) {
+      if (!shown_.contains(&h)) continue;
+      const Holder* last = &h;
+      std::string words = words_of(h);
+      if (is_with_next(h)) {
+        last = &h.held.front();
+        words += " = " + words_of(*last);
+      }
+      out << fmt::format("{:>12}  {:{}}{}\n", megabytes(h.retained), "", 2 * depth, words);
+      write_all(out, last->held, depth + 1);
+    }
+  }
+
+  const HeapHolders& heap_;
+  std::unordered_set<const Holder*> shown_;
+};
+
+std::string step_words(const HolderStep& step) {
+  std::string words;
+  if (step.root != RootKind::none) {
+    words = fmt::format("{}{}{}", root_words(step.root), step.name.empty() ? "" : " ", escape_for_terminal(step.name));
+  } else {
+    words = step.field.empty() ? "" : "." + escape_for_terminal(step.field) + ": ";
+    if (step.count > 1) words += fmt::format("{} ", step.count);
+    words += step.name.empty() ? "(type not known)" : escape_for_terminal(step.name);
+    if (!step.method.empty()) words += " (" + escape_for_terminal(step.method) + ")";
+    words += fmt::format("  {:#x}", step.object);
+  }
+  return words;
+}
+
+void write_paths(Writer& out, const HeapHolders& heap) {
+  if (!heap.was_found) out << "nothing of that name or address is in the heap\n";
+  for (std::size_t i = 0; i < std::min(heap.paths.size(), kMostPaths); i++) {
+    const HolderPath& path = heap.paths[i];
+    out << fmt::format("\n{}, {} MB, {} MB retained; held so:\n", counted(path.count, "object"), megabytes(path.own),
+                       megabytes(path.retained));
+    for (std::size_t depth = 0; depth < path.steps.size(); depth++)
+      out << fmt::format("  {:{}}{}\n", "", std::min<std::size_t>(2 * depth, 40), step_words(path.steps[depth]));
+    if (!path.holder_name.empty())
+      out << "  all ways lead through: " << escape_for_terminal(path.holder_name)
+          << (path.holder != 0 ? fmt::format("  {:#x}", path.holder) : "") << '\n';
+  }
+  const std::uint64_t more = heap.more_paths + (heap.paths.size() > kMostPaths ? heap.paths.size() - kMostPaths : 0);
+  if (more != 0) out << fmt::format("\nand {} of other kinds (--json)\n", counted(more, "way"));
+  if (heap.unheld != 0)
+    out << fmt::format("{} are held by nobody: garbage that was not collected yet\n", counted(heap.unheld, "object"));
+}
+
+}  // namespace
+
+void write_holders_text(Writer& out, const HeapHolders& heap) {
+  if (heap.tree.empty()) {
+    out << "holders: not found: " << escape_for_terminal(heap.why_not) << '\n';
+    return;
+  }
+  out << fmt::format("holders: {} MB in {} are held", megabytes(heap.held_bytes), counted(heap.held_objects, "object"));
+  if (heap.stack_objects != 0) out << fmt::format(", {} MB more by words of stacks alone", megabytes(heap.stack_bytes));
+  out << fmt::format("; {} MB are garbage that was not collected yet",
+                     megabytes(heap.all_bytes - heap.held_bytes - heap.stack_bytes));
+  if (heap.stops != 0)
+    out << fmt::format("\nall of one moment, for which the process was stopped for {} ({} MB read in it)",
+                       duration_words(heap.pause), megabytes(heap.copied_in_stop));
+  out << '\n';
+  if (!heap.is_exact) out << "not certain: " << escape_for_terminal(heap.why_not) << '\n';
+  if (!heap.asked.empty()) {
+    write_paths(out, heap);
+    return;
+  }
+  out << '\n';
+  Tree(heap).write(out);
+}
+
+}  // namespace mixstack::report

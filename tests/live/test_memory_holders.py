@@ -1,0 +1,284 @@
+"""`mixstack memory --holders`: references, handles and statics against ClrMD, retained sizes against the program's own word."""
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import jsonschema
+
+import cores
+import debuggee_build
+import mixstack_dump
+import processes
+from harness import LiveCase
+
+SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/formats/memory.schema.json").read_text())
+FINE, PARTIAL = 0, 7
+SERVER = {"DOTNET_gcServer": "1", "DOTNET_GCHeapCount": "2"}
+SEGMENTS = {"DOTNET_GCName": "libclrgc.so"}
+LONG = ("--most-pause", "5s")  # this machine has other things to do
+FIRST_SCREEN = 20
+
+
+def shape(name, count, environment=None):
+    return processes.Debuggee([debuggee_build.holders(), name, str(count)], environment)
+
+
+def truth(debuggee):
+    words = [line.removeprefix("TRUTH ").rsplit(" ", 1) for line in debuggee.lines]
+    return {name: int(value) for name, value in words}
+
+
+def oracle(of):
+    source = [str(of)] if isinstance(of, int) else ["core", str(of)]
+    done = subprocess.run([debuggee_build.ORACLE, "--references", *source], capture_output=True, text=True, check=True, timeout=300)
+    return json.loads(done.stdout)
+
+
+def lines_of(tree):
+    for line in tree:
+        yield line
+        yield from lines_of(line["held"])
+
+
+class HoldersCase(LiveCase):
+    def answer(self, of, *options, expected=(FINE,)):
+        status, out, error, _ = mixstack_dump.run("memory", of, "--json", *options)
+        self.assertIn(status, expected, error)
+        answer = json.loads(out)
+        jsonschema.validate(answer, SCHEMA)
+        [heap] = answer["holders"]
+        return heap
+
+    def holders(self, of, *what):
+        heap = self.answer(of, "--holders", *what, *LONG)
+        self.assertTrue(heap["is_exact"], heap["why_not"])
+        self.assertEqual(heap["dangling"], 0)
+        return heap
+
+    def text(self, of, *what):
+        status, out, error, _ = mixstack_dump.run("memory", of, "--holders", *what, *LONG)
+        self.assertEqual((status, error), (FINE, ""))
+        return out[out.index("holders:"):]
+
+    def line(self, heap, name, **wanted):
+        """The largest line of that name with these values."""
+        found = [line for line in lines_of(heap["tree"])
+                 if line["name"] == name and all(line[k] == v for k, v in wanted.items())]
+        self.assertTrue(found, (name, wanted, [(line["name"], line["root"], line["retained"]) for line in lines_of(heap["tree"])][:30]))
+        return max(found, key=lambda line: line["retained"])
+
+    def within(self, value, known):
+        self.assertTrue(known["least"] <= value <= known["most"], (value, known))
+
+    @staticmethod
+    def sum_of(heap, kind):
+        return sum(root["roots"] for root in heap["roots"] if root["kind"] == kind)
+
+
+class AgainstClrmd(HoldersCase):
+    KINDS = {"Strong": "strong_handle", "Pinned": "pinned_handle", "AsyncPinned": "async_pinned_handle",
+             "SizedRef": "sized_handle", "RefCounted": "counted_handle"}
+
+    def compare(self, of, name):
+        expected = oracle(of)
+        heap = self.holders(of) if isinstance(of, int) else self.answer(of, "--holders")
+        self.assertTrue(heap["is_exact"], heap["why_not"])
+        self.assertEqual((heap["all_objects"], heap["references"], heap["reference_sum"]),
+                         (expected["objects"], expected["references"], expected["sum"]), name)
+        for kind, ours in self.KINDS.items():
+            self.assertEqual(self.sum_of(heap, ours), expected["handles"].get(kind, 0), (name, kind))
+        self.assertEqual(self.sum_of(heap, "finalizer"), expected["finalizers"], name)
+        # ClrMD has no statics of structs and of generic instances.
+        self.assertGreaterEqual(self.sum_of(heap, "static_field"), len(expected["statics"]), name)
+
+    def test_references_and_roots(self):
+        for name, count in (("cache", 20_000), ("handles", 3000), ("attached", 2000), ("finalizers", 500), ("async", 2000),
+                            ("threads", 300), ("events", 3000)):
+            with self.subTest(name), shape(name, count) as debuggee:
+                debuggee.stop()
+                self.compare(debuggee.pid, name)
+
+    def test_of_other_collectors(self):
+        for environment in (SERVER, SEGMENTS, {"DOTNET_gcConcurrent": "0"}):
+            with self.subTest(environment), shape("handles", 2000, environment) as debuggee:
+                debuggee.stop()
+                self.compare(debuggee.pid, str(environment))
+
+    def test_of_a_core(self):
+        with shape("cache", 5000) as debuggee, tempfile.TemporaryDirectory() as folder:
+            core = cores.createdump(debuggee.pid, pathlib.Path(folder) / "core", "h")
+            self.compare(core, "core")
+            heap = self.answer(core, "--holders", "Holders.Order")
+            self.assertEqual(heap["pause_us"], 0)
+            self.within(self.line(heap, "Holders.Shapes.s_orders")["retained"], truth(debuggee))
+            self.assertEqual(heap["paths"][0]["steps"][0]["name"], "Holders.Shapes.s_orders")
+
+
+class Truth(HoldersCase):
+    def test_a_static_dictionary(self):
+        with shape("cache", 20_000) as debuggee:
+            known = truth(debuggee)
+            heap = self.holders(debuggee.pid)
+            line = self.line(heap, "Holders.Shapes.s_orders", root="static_field")
+            self.within(line["retained"], known)
+            [dictionary] = line["held"]
+            self.assertEqual((dictionary["shape"], dictionary["count"]), ("collection", 1))
+            [orders] = [held for held in dictionary["held"] if held["name"] == "Holders.Order"]
+            self.assertEqual(orders["count"], known["items"])
+            self.assertEqual(self.line(heap, "Holders.Shapes.Title")["root"], "static_field") if heap["rest"] == 0 else None
+            self.assertIn("static Holders.Shapes.s_orders", "\n".join(self.text(debuggee.pid).splitlines()[:FIRST_SCREEN]))
+
+    def test_subscribers_of_an_event(self):
+        with shape("events", 10_000) as debuggee:
+            known = truth(debuggee)
+            heap = self.holders(debuggee.pid)
+            self.within(self.line(heap, "Holders.Shapes.s_hub", root="static_field")["retained"], known)
+            event = self.line(heap, "System.EventHandler", shape="delegate")
+            self.assertEqual(event["field"], "Changed")
+            self.assertIn("Holders.View.OnChanged", event["methods"][0])
+            [views] = [held for held in event["held"] if held["name"] == "Holders.View"]
+            self.assertEqual(views["count"], known["items"])
+            first = "\n".join(self.text(debuggee.pid).splitlines()[:FIRST_SCREEN])
+            for words in ("Holders.Shapes.s_hub", "Changed", "Holders.View.OnChanged", f"{known['items']} Holders.View"):
+                self.assertIn(words, first)
+
+    def test_timers(self):
+        with shape("timers", 5000) as debuggee:
+            known = truth(debuggee)
+            heap = self.holders(debuggee.pid)
+            timers = self.line(heap, "System.Threading.TimerQueueTimer")
+            self.assertGreaterEqual(timers["count"], known["items"])
+            self.assertIn("Holders.Shapes.Tick", timers["methods"][0])
+            self.within(timers["retained"], known)
+            self.assertIn("TimerQueueTimer", "\n".join(self.text(debuggee.pid).splitlines()[:FIRST_SCREEN]))
+
+    def test_async_methods_that_wait(self):
+        with shape("async", 5000) as debuggee:
+            known = truth(debuggee)
+            heap = self.holders(debuggee.pid)
+            self.within(self.line(heap, "Holders.Shapes.s_never", root="static_field")["retained"], known)
+            first = "\n".join(self.text(debuggee.pid).splitlines()[:FIRST_SCREEN])
+            self.assertIn("Holders.Shapes.Wait", first)
+            self.assertIn("Holders.Shapes.s_never", first)
+
+    def test_statics_of_threads(self):
+        with shape("threads", 2000) as debuggee:
+            known = truth(debuggee)
+            heap = self.holders(debuggee.pid)
+            found = [line for line in lines_of(heap["tree"]) if line["root"] == "thread_static" and "t_orders" in line["name"]]
+            self.assertEqual(len(found), known["items"])
+            for line in found:
+                self.within(line["retained"], known)
+
+    def test_attached_values_live_as_long_as_their_keys(self):
+        with shape("attached", 5000) as debuggee:
+            known = truth(debuggee)
+            heap = self.holders(debuggee.pid)
+            self.within(self.line(heap, "Holders.Shapes.s_keys", root="static_field")["retained"], known)
+
+    def test_objects_whose_finalizers_wait(self):
+        with shape("finalizers", 2000) as debuggee:
+            known = truth(debuggee)
+            heap = self.holders(debuggee.pid)
+            [queue] = [line for line in heap["tree"] if line["root"] == "finalizer"]
+            self.within(queue["retained"], known)
+            self.assertIn("finalizer queue", "\n".join(self.text(debuggee.pid).splitlines()[:FIRST_SCREEN]))
+
+    def test_a_list_is_one_line(self):
+        with shape("list", 200_000) as debuggee:
+            known = truth(debuggee)
+            heap = self.holders(debuggee.pid)
+            nodes = self.line(heap, "Holders.Node", shape="list")
+            self.assertEqual((nodes["count"], nodes["held"]), (known["items"], []))
+            self.within(nodes["retained"], known)
+            self.assertIn(f"list of {known['items']} Holders.Node", self.text(debuggee.pid))
+
+    def test_what_two_statics_share(self):
+        with shape("several", 5000) as debuggee:
+            known = truth(debuggee)
+            heap = self.holders(debuggee.pid)
+            self.within(self.line(heap, "Order[]", root="several")["retained"], known)
+
+    def test_a_local_variable_is_of_another_class(self):
+        with shape("local", 5000) as debuggee:
+            known = truth(debuggee)
+            heap = self.holders(debuggee.pid)
+            [stacks] = [line for line in heap["tree"] if line["root"] == "stack"]
+            self.assertGreaterEqual(stacks["retained"], known["least"])
+            self.assertGreaterEqual(heap["stack_bytes"], known["least"])
+            self.assertLess(heap["held_bytes"], known["least"])
+            self.assertIn("words of stacks, perhaps alive", "\n".join(self.text(debuggee.pid).splitlines()[:FIRST_SCREEN]))
+
+
+class Paths(HoldersCase):
+    def test_of_a_type_and_of_an_object(self):
+        with shape("cache", 5000) as debuggee:
+            known = truth(debuggee)
+            heap = self.holders(debuggee.pid, "Holders.Order")
+            self.assertTrue(heap["was_found"])
+            path = heap["paths"][0]
+            self.assertEqual(path["count"], known["items"])
+            self.assertEqual([(s["root"], s["name"]) for s in path["steps"]][0], ("static_field", "Holders.Shapes.s_orders"))
+            self.assertEqual(path["steps"][-1]["name"], "Holders.Order")
+            self.assertGreaterEqual(path["retained"], known["least"])
+            self.assertEqual(path["steps"][2]["field"], "_entries")
+            self.assertEqual(self.sum_of_counts(heap) + heap["unheld"], known["items"] + 1)  # one of a struct, too
+            one = path["steps"][-1]["object"]
+            debuggee.stop()
+            at = self.holders(debuggee.pid, one)
+            self.assertEqual([p["count"] for p in at["paths"]], [1])
+            self.assertEqual(at["paths"][0]["retained"], 32 + 1024)
+            self.assertIn("Entry[]", at["paths"][0]["holder_name"])
+            text = self.text(debuggee.pid, one)
+            self.assertIn("static Holders.Shapes.s_orders", text)
+            self.assertIn(one, text)
+
+    @staticmethod
+    def sum_of_counts(heap):
+        return sum(path["count"] for path in heap["paths"])
+
+    def test_of_a_struct_in_a_static(self):
+        with shape("cache", 100) as debuggee:
+            heap = self.holders(debuggee.pid, "Order")
+            self.assertIn("Holders.Shapes.s_settings", [path["steps"][0]["name"] for path in heap["paths"]])
+
+    def test_of_nothing(self):
+        with shape("cache", 100) as debuggee:
+            for what in ("Holders.NoSuchType", "0x12345"):
+                heap = self.holders(debuggee.pid, what)
+                self.assertEqual((heap["was_found"], heap["paths"], heap["asked"]), (False, [], what))
+                self.assertIn("nothing of that name", self.text(debuggee.pid, what))
+
+
+class Bounds(HoldersCase):
+    def test_a_stop_that_would_be_too_long_is_refused(self):
+        with shape("graph", 600_000) as debuggee:
+            heap = self.answer(debuggee.pid, "--holders", "--most-pause", "1ms", expected=(PARTIAL,))
+            self.assertEqual((heap["tree"], heap["is_exact"], heap["stops"]), ([], False, 0))
+            self.assertIn("--most-pause", heap["why_not"])
+            self.assertIn("MB", heap["why_not"])
+
+    def test_a_graph(self):
+        with shape("graph", 600_000) as debuggee:
+            heap = self.holders(debuggee.pid)
+            self.assertGreater(heap["held_objects"], truth(debuggee)["items"])
+            self.assertLess(heap["graph_memory"], 40 * heap["all_objects"])
+
+    def test_it_runs_on(self):
+        """A list whose items are replaced as fast as two threads can: one moment has as many as ever."""
+        with shape("churn", 20_000) as debuggee:
+            known = truth(debuggee)
+            before = int(debuggee.ask("same").split()[1])
+            for _ in range(3):
+                heap = self.answer(debuggee.pid, "--holders", *LONG, expected=(FINE, PARTIAL))
+                self.assertTrue(heap["tree"], heap["why_not"])
+                self.assertEqual(heap["dangling"], 0)
+                self.within(self.line(heap, "System.Collections.Generic.List<Order>")["retained"], known)
+            self.assertGreater(int(debuggee.ask("same").split()[1]), before)
+            self.assertTrue(debuggee.is_alive())
+
+
+if __name__ == "__main__":
+    unittest.main()
