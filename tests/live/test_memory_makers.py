@@ -11,7 +11,7 @@ import jsonschema
 import debuggee_build
 import mixstack_dump
 import processes
-from harness import LiveCase
+from harness import LiveCase, alone
 
 SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/formats/makers.schema.json").read_text())
 SERVER = {"DOTNET_gcServer": "1", "DOTNET_GCHeapCount": "2"}
@@ -40,6 +40,7 @@ def made_by(place, names):
     return any(f"Makers.Places.{place}(" in name for name in names)
 
 
+@alone("shares of what threads make while they run")
 class Makers(LiveCase):
     def record(self, pid, mode, seconds):
         """[(functions, outermost first; bytes)] and what was said."""

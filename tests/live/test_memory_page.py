@@ -96,13 +96,13 @@ class Contents(MemoryPageTest):
             return page.evaluate("""Object.fromEntries([...document.querySelectorAll('#holders rect')].map(r =>
                 [r.querySelector('title').textContent.split(':')[0], r.getBoundingClientRect().width * r.getBoundingClientRect().height]))""")
         found = areas()
-        self.assertAlmostEqual(found["Shop.Cache.s_all"] / found["stacks"], 2, delta=0.1)
+        self.assertAlmostEqual(found["static Shop.Cache.s_all"] / found["strong handles"], 2, delta=0.1)
         page.evaluate(f"{APP}.holders.enter({APP}.model.tree.children[0])")
         self.assertEqual(list(areas()), ["Order[]"])
         page.click_on("#crumbs button")
         page.click_on("#as-icicle")
         found = areas()
-        self.assertAlmostEqual(found["all of it"] / found["Shop.Cache.s_all"], 100 / 60, delta=0.05)
+        self.assertAlmostEqual(found["objects that are held"] / found["static Shop.Cache.s_all"], 100 / 60, delta=0.05)
 
     def test_without_a_tree_there_is_no_place_for_it(self):
         self.assertTrue(self.open("one").evaluate("document.getElementById('holders-part').hidden"))

@@ -68,9 +68,23 @@ std::optional<MemoryPages> memory_pages(const std::string& kind) {
           testing::sample_type(100 + i, "Shop.Generated.Type" + std::to_string(i), 1 + i % 100, 24 * (i + 1)));
     testing::sum_up(pages.after.heaps[0]);
   } else if (kind == "tree") {
-    pages.tree =
-        R"({"name":"all of it","bytes":100,"count":10,"children":[{"name":"Shop.Cache.s_all","bytes":60,"count":4,)"
-        R"("children":[{"name":"Order[]","bytes":40,"count":2}]},{"name":"stacks","bytes":30,"count":3}]})";
+    HeapHolders& heap = pages.holders.emplace_back();
+    heap.held_bytes = 70;
+    heap.stack_bytes = 30;
+    heap.held_objects = 10;
+    Holder& cache = heap.tree.emplace_back();
+    cache.root = RootKind::static_field;
+    cache.shape = HolderShape::root;
+    cache.name = "Shop.Cache.s_all";
+    cache.retained = 60;
+    Holder& orders = cache.held.emplace_back();
+    orders.name = "Order[]";
+    orders.count = 1;
+    orders.retained = 40;
+    Holder& handles = heap.tree.emplace_back();
+    handles.root = RootKind::strong_handle;
+    handles.shape = HolderShape::root;
+    handles.retained = 30;
   } else if (kind == "core") {
     pages.after.account.reset();
     pages.after.core_path = "/tmp/core.4711";

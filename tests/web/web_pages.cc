@@ -53,8 +53,9 @@ int write_memory(const std::string& kind, std::FILE* file) {
   std::vector<report::MemoryReport> moments;
   if (pages->growth) moments.push_back(of(pages->before));
   moments.push_back(of(pages->after));
+  moments.back().holders = pages->holders;
   report::Writer out([file](std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), file); });
-  report::write_memory_html(out, {moments, pages->growth ? &*pages->growth : nullptr, pages->tree});
+  report::write_memory_html(out, {moments, pages->growth ? &*pages->growth : nullptr});
   out.flush();
   return std::fclose(file) == 0 ? 0 : 1;
 }

@@ -70,8 +70,10 @@ std::string name_with_arguments(LoadedTypes& types, Address type) {
 ThreadWait ThreadWaits::of(const WaitingThread& at) {
   if (at.thread == nullptr || at.thread->is_dead() || at.frames.empty()) return {};
   ThreadWait wait = lock_of_program(at, any_wait(at));
-  // A thread that waits for a task which it runs itself is blocked for ever: it stays its own owner.
-  if (wait.kind == WaitKind::task || wait.kind == WaitKind::all_tasks) return wait;
+  // A thread that waits for a task which it runs itself, or for its own end, is blocked for ever: it stays its own
+  // owner.
+  if (wait.kind == WaitKind::task || wait.kind == WaitKind::all_tasks || wait.kind == WaitKind::thread_join)
+    return wait;
   // Else nobody is held up by itself: who has the lock already is about to leave the wait, or holds another part of it.
   const auto self = std::find(wait.owners.begin(), wait.owners.end(), static_cast<std::uint32_t>(at.thread->os_id));
   if (self == wait.owners.end()) return wait;

@@ -171,7 +171,14 @@ void add_next(MemoryGrowth& g) {
   switch (most->kind) {
     case MemoryKind::gc_objects:
       if (!g.has_types) say("mixstack memory {} --types --after 60s", "the types that grow");
+      say("mixstack memory {} --holders", "who holds the objects");
+      say("mixstack memory {} --makers", "who makes them");
       say("mixstack why {}", "how much is allocated, and what collections leave");
+      break;
+    case MemoryKind::malloc_used:
+    case MemoryKind::malloc_large:
+    case MemoryKind::malloc_other:
+      say("mixstack record -p {} -m faults -d 10 -o faults.html", "where new memory is first used");
       break;
     case MemoryKind::gc_committed:
     case MemoryKind::gc_other:

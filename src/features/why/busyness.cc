@@ -237,7 +237,7 @@ class Counter {
     }
   }
 
-  /// Of the kind with most samples: half of them are below it. Native code tells in any case whom it works for most.
+  /// For the kind with most samples: half of them are below it. Native code tells in any case whom it works for most.
   [[nodiscard]] std::uint32_t caller_of_most(const Busyness& busy) const {
     const auto kind =
         static_cast<std::size_t>(std::max_element(busy.kinds.begin(), busy.kinds.end()) - busy.kinds.begin());

@@ -179,7 +179,7 @@ std::vector<Verdict> lasting(const ProcessDump& first, std::span<const Verdict> 
     return waits_alone(v) &&
            (v.steps.empty() || std::find(at_rest.begin(), at_rest.end(), v.steps[0].thread) == at_rest.end());
   };
-  // Of the first look's workers: a starved pool has some more at each look.
+  // The first look's workers count: a starved pool has some more at each look.
   const auto has_not_rested = [&](const Verdict& v) {
     if (v.kind != VerdictKind::starved_pool || v.is_certain || is_starved_for_long(second)) return false;
     const auto was = std::find_if(before.begin(), before.end(), [&](const Verdict& a) { return a.kind == v.kind; });

@@ -48,7 +48,7 @@ bool PoolTally::any() const {
   return !looks_.empty() && is_queued && blocked_share() >= 0.8;
 }
 
-/// Of a few workers that take turns one may be between two waits at any look.
+/// One of a few workers that take turns may be between two waits at any look.
 double PoolTally::blocked_share() const {
   std::size_t workers = 0, blocked = 0;
   for (const Look& l : looks_) {
@@ -62,7 +62,7 @@ std::optional<SlowCause> PoolTally::cause() const {
   if (looks_.size() < kLeastLooks || !any()) return std::nullopt;
   const Look &first = looks_.front(), &last = looks_.back();
   if (last.at - first.at < kLeastTime || last.queued < last.workers) return std::nullopt;
-  // What is queued is counted up to a bound: there it grows for all that is known.
+  // Queued items are counted up to a bound: there the queue grows for all that is known.
   const bool is_full = first.has_more && last.has_more;
   const std::uint64_t grown = last.queued > first.queued ? last.queued - first.queued : 0;
   if (!is_full && grown < std::max(kLeastGrown, first.queued / 20)) return std::nullopt;

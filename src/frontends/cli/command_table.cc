@@ -51,7 +51,8 @@ TableOption table_option(const OptionShape& shape, const std::vector<HelpBlock>&
         option.text = entry.description;
         option.group = block.heading;
         option.value = shape.takes_value ? entry.value_word() : "";
-        option.is_documented = shape.takes_value == !entry.value.empty();
+        // A value that need not be there ("[WHAT]") is taken off before the parser sees its option.
+        option.is_documented = entry.value.starts_with('[') || shape.takes_value == !entry.value.empty();
       }
   if (option.names.empty()) option.names = shape.names;
   if (shape.takes_value) option.kind = shape.choices.empty() ? kind_of(option.value) : ValueKind::words;
@@ -62,7 +63,8 @@ bool is_plain_word(std::string_view word) {
   return !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::islower(c) != 0; });
 }
 
-/// "mixstack agent record PID [OPTIONS]" has the verb "record".
+/// "mixstack agent record PID [OPTIONS]" has the verb "record". A command that can do without ("memory PID", "memory
+/// diff A B") has none: its options are those of all its lines.
 std::vector<std::string> verbs_of(const std::string& command, const std::vector<HelpBlock>& help) {
   std::vector<std::string> verbs;
   for (const HelpBlock& block : help) {
@@ -70,7 +72,9 @@ std::vector<std::string> verbs_of(const std::string& command, const std::vector<
     for (const std::string& line : block.lines) {
       std::istringstream words(line);
       std::string program, first, verb;
-      if (words >> program >> first >> verb && first == command && is_plain_word(verb)) verbs.push_back(verb);
+      if (!(words >> program >> first) || first != command) continue;
+      if (!(words >> verb) || !is_plain_word(verb)) return {};
+      verbs.push_back(verb);
     }
   }
   return verbs;

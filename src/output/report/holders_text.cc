@@ -70,13 +70,6 @@ std::string name_words(const Holder& h) {
   }
 }
 
-std::string words_of(const Holder& h) {
-  std::string words = h.field.empty() ? "" : "." + escape_for_terminal(h.field) + ": ";
-  words += name_words(h) + methods_words(h.methods, h.shape);
-  if (h.root == RootKind::several) words += ", held by more than one root";
-  return words;
-}
-
 /// Whether a line says all that the only one below it does.
 bool is_with_next(const Holder& h) {
   return h.shape == HolderShape::root && h.root != RootKind::stack && h.held.size() == 1 && h.rest == 0;
@@ -113,10 +106,10 @@ class Tree {
     for (const Holder& h : lines) {
       if (!shown_.contains(&h)) continue;
       const Holder* last = &h;
-      std::string words = words_of(h);
+      std::string words = holder_words(h);
       if (is_with_next(h)) {
         last = &h.held.front();
-        words += " = " + words_of(*last);
+        words += " = " + holder_words(*last);
       }
       out << fmt::format("{:>12}  {:{}}{}\n", megabytes(h.retained), "", 2 * depth, words);
       write_all(out, last->held, depth + 1);
@@ -160,6 +153,13 @@ void write_paths(Writer& out, const HeapHolders& heap) {
 }
 
 }  // namespace
+
+std::string holder_words(const Holder& holder) {
+  std::string words = holder.field.empty() ? "" : "." + escape_for_terminal(holder.field) + ": ";
+  words += name_words(holder) + methods_words(holder.methods, holder.shape);
+  if (holder.root == RootKind::several) words += ", held by more than one root";
+  return words;
+}
 
 void write_holders_text(Writer& out, const HeapHolders& heap) {
   if (heap.tree.empty()) {

@@ -40,5 +40,7 @@ void write_memory_json(Writer& out, const MemoryReport& report);
 // One heap's holders.
 void write_holders_text(Writer& out, const HeapHolders& heap);
 void write_holders_json(Writer& out, const HeapHolders& heap);
+/// A line's name, as the text has it: ".Changed: System.EventHandler of 5000 delegates calls Shop.View.OnChanged".
+[[nodiscard]] std::string holder_words(const Holder& holder);
 
 }  // namespace mixstack::report

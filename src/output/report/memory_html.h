@@ -12,12 +12,11 @@ namespace mixstack::report {
 struct MemoryPage {
   std::span<const MemoryReport> moments;
   const MemoryGrowth* growth = nullptr;
-  /// A tree of what holds how much, as JSON `{"name","bytes","count","children":[...]}`; empty: not asked for.
-  std::string_view tree{};
 };
 
 void write_memory_html(Writer& out, const MemoryPage& page);
-/// The page's data.
+/// The page's data. Its `tree` is of the holders of the last moment: `{"name","bytes","count","children":[...]}`; null
+/// where they were not asked for.
 [[nodiscard]] std::string memory_page_data(const MemoryPage& page);
 
 }  // namespace mixstack::report

@@ -72,12 +72,17 @@ void write_arenas(Writer& out, const MemoryAccount& account) {
   out << '\n';
 }
 
-void write_account(Writer& out, const MemoryReport& report) {
-  const MemoryAccount& account = *report.account;
-  out << title(report) << ": " << megabytes(account.resident) << " MB resident, " << megabytes(account.swapped)
-      << " MB swapped";
-  write_limit(out, account);
-  out << "\n\n";
+void write_head(Writer& out, const MemoryReport& report) {
+  out << title(report);
+  if (report.account != nullptr) {
+    out << ": " << megabytes(report.account->resident) << " MB resident, " << megabytes(report.account->swapped)
+        << " MB swapped";
+    write_limit(out, *report.account);
+  }
+  out << '\n';
+}
+
+void write_account(Writer& out, const MemoryAccount& account) {
   std::size_t small = 0;
   std::uint64_t of_small = 0;
   for (const MemoryLine& line : account.lines) {
@@ -245,20 +250,20 @@ std::string_view growth_words(MemoryKind kind) {
   }
 }
 
+// The answer to a question stands in the first screen, and the account, which nobody has to ask for, below it.
 void write_memory_text(Writer& out, const MemoryReport& report, const ReportOptions& /*options*/) {
-  if (report.account != nullptr) {
-    write_account(out, report);
-  } else {
-    out << title(report) << '\n';
+  write_head(out, report);
+  for (const HeapHolders& heap : report.holders) {
+    out << '\n';
+    write_holders_text(out, heap);
   }
   for (const HeapTypes& heap : report.heaps) {
     out << '\n';
     write_types(out, heap);
   }
-  for (const HeapHolders& heap : report.holders) {
-    out << '\n';
-    write_holders_text(out, heap);
-  }
+  if (report.account == nullptr) return;
+  out << '\n';
+  write_account(out, *report.account);
 }
 
 }  // namespace mixstack::report

@@ -69,7 +69,7 @@ std::string main_method_words(const Busyness& busy, BusyKind most) {
     if (f.kind == BusyKind::program && (main == nullptr || samples(f) > samples(*main))) main = &f;
   if (main == nullptr || samples(*main) * 2 < busy.samples) return {};
   if (!is_its_own) {
-    // Of those that most of the kind's samples must be below, the one with the fewest of its own: the innermost.
+    // The innermost of those that most of the kind's samples must be below: the one with the fewest samples.
     const auto is_caller = [&](const BusyFunction& f) {
       return 2 * (f.total + busy.of(most)) >= 2 * busy.samples + busy.of(most);
     };
