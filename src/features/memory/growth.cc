@@ -40,6 +40,7 @@ std::vector<LabelGrowth> labels_of(const MemoryAccount& before, const MemoryAcco
   for (const MemoryLine& l : before.lines) at(l).before += l.resident;
   for (const MemoryLine& l : after.lines) at(l).after += l.resident;
   std::vector<LabelGrowth> out;
+  out.reserve(all.size());
   for (auto& [key, growth] : all) out.push_back(std::move(growth));
   std::stable_sort(out.begin(), out.end(),
                    [](const LabelGrowth& a, const LabelGrowth& b) { return a.grown() > b.grown(); });
