@@ -196,6 +196,15 @@ bool stays_resident(const RuntimeEvidence& e, double kept) {
   return static_cast<double>(*after) - static_cast<double>(*before) > expected / 8;
 }
 
+/// A program that still fills its tables, on a machine that is crowded: its collections come late, and what dies soon
+/// has survived the last one.
+bool is_late_with_collections(const RuntimeEvidence& e) {
+  constexpr std::chrono::seconds kYoung{15};
+  if (e.uptime && *e.uptime >= kYoung) return false;
+  const Health health = health_of(e.before, e.after, e.dump);
+  return health.ready.value_or(0) > health.processors.value_or(0);
+}
+
 }  // namespace
 
 std::optional<SlowCause> managed_growth(const RuntimeEvidence& e) {
@@ -204,7 +213,7 @@ std::optional<SlowCause> managed_growth(const RuntimeEvidence& e) {
   const auto most = most_allocating(e.before, e.after, e.dump);
   if (keeps == e.after.runtimes.end() || !most) return std::nullopt;
   const double grows = kept_of(*keeps, *most);
-  if (grows < kLeast || !stays_resident(e, grows)) return std::nullopt;
+  if (grows < kLeast || !stays_resident(e, grows) || is_late_with_collections(e)) return std::nullopt;
   const std::size_t index = static_cast<std::size_t>(keeps - e.after.runtimes.begin());
   SlowCause cause;
   cause.kind = SlowKind::memory;
@@ -212,7 +221,8 @@ std::optional<SlowCause> managed_growth(const RuntimeEvidence& e) {
   const bool fell = index < e.before.runtimes.size() && e.before.runtimes[index].generations.size() > kOldest &&
                     e.before.runtimes[index].generations[kOldest].size_after > keeps->generations[kOldest].size_after;
   if (fell) return std::nullopt;
-  cause.is_certain = full >= 2;
+  constexpr double kNearlyAll = 0.85;  // of what is allocated: else much of it may die a little later
+  cause.is_certain = full >= 2 && grows >= kNearlyAll * most->bytes;
   cause.ends_itself = false;
   const double size = static_cast<double>(keeps->generations[kOldest].size_after);
   // A tenth of an hour until it has grown by itself again counts like all of the time.

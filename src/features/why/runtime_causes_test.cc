@@ -130,6 +130,25 @@ TEST(RuntimeCauses, MemoryGrowsWhereAllSurvives) {
   EXPECT_FALSE(managed_growth(second.evidence()));
 }
 
+TEST(RuntimeCauses, OnACrowdedMachineAYoungProgramGrowsNothing) {
+  Second second;
+  second.collect(2, GcReason::small_objects, 2);
+  second.now().threads[0].small = 12'000'000;
+  for (std::size_t i : {0u, 1u, 2u}) second.now().generations[i].survived = 1.0;
+  second.after.kernel.threads[0].cpu = 100ms;
+  second.after.kernel.threads[0].waiting = 800ms;
+  EXPECT_FALSE(managed_growth(second.evidence()));
+  RuntimeEvidence old = second.evidence();
+  old.uptime = std::chrono::seconds(60);
+  EXPECT_TRUE(managed_growth(old));
+  second.now().generations[0].survived = 0.7;
+  RuntimeEvidence part = second.evidence();
+  part.uptime = std::chrono::seconds(60);
+  const auto cause = managed_growth(part);
+  ASSERT_TRUE(cause);
+  EXPECT_FALSE(cause->is_certain) << "a third of it dies";
+}
+
 TEST(RuntimeCauses, LargeObjectsThatDieGrowNothing) {
   Second second;
   second.collect(200, GcReason::large_objects, 200);
