@@ -11,17 +11,10 @@
 namespace mixstack::dotnet::objects {
 namespace {
 
-constexpr Address kTypeDescBit = 2;               // of a TypeHandle (src/coreclr/vm/typehandle.h)
 constexpr std::uint32_t kEndedBits = 0x01600000;  // as in StateMachines
 constexpr std::int32_t kRunning = -1, kMostAwaits = 1 << 16;
 constexpr Address kMark = 1;  // of a MethodTable word, while a collection marks (src/coreclr/gc/gc.cpp, GC_MARKED)
 constexpr std::uint64_t kPage = PageStore::kPage;
-
-// Slots of DacEnumerableHashTable's buckets (src/coreclr/vm/dacenumerablehash.inl): their number, the table that takes
-// over while it grows, a mark of ends; then the lists.
-constexpr unsigned kLength = 0, kNextTable = 1, kFirstBucket = 3;
-constexpr std::uint64_t kMostBuckets = 1 << 20;
-constexpr unsigned kMostTables = 8;
 
 }  // namespace
 
@@ -75,34 +68,9 @@ void HeapScanner::add_type(Address type) {
   types_.push_back(type);
 }
 
-void HeapScanner::find_types_of(Address module) {
-  const RuntimeMemory& memory = objects_.memory();
-  const Layouts& l = memory.layouts();
-  const EETypeHashTableLayout& table = l.ee_type_hash_table;
-  const Address hash = memory.pointer(module, l.module.available_type_params).value_or(0);
-  Address buckets = hash == 0 ? 0 : memory.pointer(hash, table.buckets).value_or(0);
-  std::size_t seen = 0;
-  for (unsigned tables = 0; buckets != 0 && tables < kMostTables; tables++) {
-    const std::uint64_t length = memory.pointer_at(buckets + 8 * kLength).value_or(0);
-    if (length == 0 || length > kMostBuckets) return;
-    std::vector<Address> lists(length);
-    if (!memory.reader().read_exact(buckets + 8 * kFirstBucket, std::as_writable_bytes(std::span(lists)))) return;
-    for (Address entry : lists) {
-      while (entry != 0 && (entry & 1) == 0) {  // the low bit marks an end
-        if (seen++ == kMostInstances) return;
-        const Address type = memory.pointer(entry, table.entry_value).value_or(0) & ~Address{1};
-        if (type != 0 && (type & kTypeDescBit) == 0) add_type(type);
-        entry = memory.pointer(entry, table.entry_next).value_or(0);
-      }
-    }
-    buckets = memory.pointer_at(buckets + 8 * kNextTable).value_or(0);
-  }
-}
-
 void HeapScanner::find_types() {
-  const Layouts& l = objects_.memory().layouts();
-  if (!l.module.available_type_params || !l.ee_type_hash_table.buckets || !l.ee_type_hash_table.entry_next) return;
-  for (const Address module : objects_.types().modules()) find_types_of(module);
+  for (const Address module : objects_.types().modules())
+    for (const Address type : objects_.types().generic_instances(module)) add_type(type);
   // No generic one, and so in no module's table.
   if (const Address type = objects_.types().find(bcl::kCoreLib, bcl::kThunkTask); type != 0) add_type(type);
 }

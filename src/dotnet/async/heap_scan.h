@@ -29,10 +29,9 @@ struct FoundBox {
 class HeapScanner {
  public:
   static constexpr std::size_t kMostBoxes = 1 << 20;
-  static constexpr std::size_t kMostTypes = 1 << 14;      ///< of boxes
-  static constexpr std::size_t kMostInstances = 1 << 18;  ///< generic instances of one module
-  static constexpr unsigned kMostMissing = 1 << 12;       ///< pages that are stepped over one by one; then whole pieces
-  static constexpr std::size_t kPiece = 1 << 20;          ///< bytes that are read at once
+  static constexpr std::size_t kMostTypes = 1 << 14;  ///< of boxes
+  static constexpr unsigned kMostMissing = 1 << 12;   ///< pages that are stepped over one by one; then whole pieces
+  static constexpr std::size_t kPiece = 1 << 20;      ///< bytes that are read at once
 
   HeapScanner(ManagedObjects& objects, StateMachines& machines) : objects_(objects), machines_(machines) {}
 
@@ -66,7 +65,6 @@ class HeapScanner {
     Address base = 0;
     std::span<const std::byte> bytes;
   };
-  void find_types_of(Address module);
   void add_type(Address type);
   bool add_of_fsharp(const TypeFacts& type);
   template <class T>

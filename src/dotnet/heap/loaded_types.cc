@@ -331,4 +331,37 @@ Address LoadedTypes::find(std::string_view assembly, std::string_view name) {
   return found;
 }
 
+// EETypeHashTable (src/coreclr/vm/typehash.h). Slots of DacEnumerableHashTable's buckets
+// (src/coreclr/vm/dacenumerablehash.inl): their number, the table that takes over while it grows, a mark of ends; then
+// the lists.
+std::vector<Address> LoadedTypes::generic_instances(Address module) const {
+  constexpr unsigned kLength = 0, kNextTable = 1, kFirstBucket = 3, kMostTables = 8;
+  constexpr std::uint64_t kMostBuckets = 1 << 20;
+  constexpr Address kTypeDescBit = 2;  // of a TypeHandle (src/coreclr/vm/typehandle.h)
+  std::vector<Address> found;
+  const Layouts& l = memory_.layouts();
+  const EETypeHashTableLayout& table = l.ee_type_hash_table;
+  if (!l.module.available_type_params || !table.buckets || !table.entry_next) return found;
+  const Address hash = memory_.pointer(module, l.module.available_type_params).value_or(0);
+  Address buckets = hash == 0 ? 0 : memory_.pointer(hash, table.buckets).value_or(0);
+  std::size_t seen = 0;  // entries, whatever is in them: a list may lead back to itself
+  for (unsigned tables = 0; buckets != 0 && tables < kMostTables; tables++) {
+    const std::uint64_t length = memory_.pointer_at(buckets + 8 * kLength).value_or(0);
+    if (length == 0 || length > kMostBuckets) return found;
+    std::vector<Address> lists(length);
+    if (!memory_.reader().read_exact(buckets + 8 * kFirstBucket, std::as_writable_bytes(std::span(lists))))
+      return found;
+    for (Address entry : lists) {
+      while (entry != 0 && (entry & 1) == 0) {  // the low bit marks an end
+        if (seen++ == kMaxInstances) return found;
+        const Address type = memory_.pointer(entry, table.entry_value).value_or(0) & ~Address{1};
+        if (type != 0 && (type & kTypeDescBit) == 0) found.push_back(type);
+        entry = memory_.pointer(entry, table.entry_next).value_or(0);
+      }
+    }
+    buckets = memory_.pointer_at(buckets + 8 * kNextTable).value_or(0);
+  }
+  return found;
+}
+
 }  // namespace mixstack::dotnet::objects

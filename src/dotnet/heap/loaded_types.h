@@ -47,6 +47,7 @@ class LoadedTypes {
   static constexpr std::uint32_t kMaxFields = 4096;  ///< of one type
   static constexpr unsigned kMaxParents = 64;
   static constexpr std::size_t kMaxAssemblies = 4096;
+  static constexpr std::size_t kMaxInstances = 1 << 18;  ///< generic ones of a module that are looked at
 
   LoadedTypes(RuntimeMemory memory, names::MethodNames& names) : memory_(memory), names_(names) {}
 
@@ -55,6 +56,9 @@ class LoadedTypes {
   /// The MethodTable of a type that is no generic instance, by its assembly's simple name and its own. 0: it is not
   /// loaded, so that no object of it exists, or it cannot be found.
   [[nodiscard]] Address find(std::string_view assembly, std::string_view name);
+  /// The MethodTables of generic instances that a module keeps, as its table has them: none is checked. At most
+  /// kMaxInstances; those that can be read.
+  [[nodiscard]] std::vector<Address> generic_instances(Address module) const;
   /// A field of the type or of those it derives from. Nothing: there is none, or the type cannot be read.
   [[nodiscard]] std::optional<FieldPlace> field(Address method_table, std::string_view name);
   /// Whether the type itself, or one that it derives from, has this name, in whatever assembly.

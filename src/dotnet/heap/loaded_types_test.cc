@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/fake_heap.h"
 #include "support/fake_libraries.h"
 
 namespace mixstack::dotnet::objects {
@@ -110,6 +111,25 @@ TEST_F(LoadedTypesTest, ArgumentsOfAnInstance) {
   const Address list = heap_.structs(shop_[inner], 16, 2);
   const auto array = heap_.memory.read<std::uint64_t>(list);
   EXPECT_EQ(types_.arguments(*array), std::vector{shop_[inner]}) << "its element";
+}
+
+class GenericInstancesTest : public ::testing::Test {
+ protected:
+  test::FakeHeap heap_;
+  names::MethodNames names_{heap_.runtime(), {}};
+  LoadedTypes types_{heap_.runtime(), names_};
+};
+
+TEST_F(GenericInstancesTest, AreThoseOfTheModulesTable) {
+  EXPECT_EQ(types_.generic_instances(heap_.program),
+            (std::vector<Address>{heap_.get_box, heap_.load_box, heap_.imitation}));
+  EXPECT_TRUE(types_.generic_instances(heap_.core).empty());
+}
+
+TEST_F(GenericInstancesTest, AListThatLeadsBackToItselfEnds) {
+  heap_.memory.put_u64(heap_.type_entries, 0);  // no type, so that nothing is found by going on
+  heap_.memory.put_u64(heap_.type_entries + 8, heap_.type_entries);
+  EXPECT_TRUE(types_.generic_instances(heap_.program).empty());
 }
 
 }  // namespace

@@ -8,12 +8,7 @@ namespace {
 
 using names::ElementType;
 
-constexpr Address kTypeDescBit = 2;  // of a TypeHandle (src/coreclr/vm/typehandle.h)
-constexpr unsigned kMostBlocks = 256, kMostTables = 8;
-constexpr std::uint64_t kMostBuckets = 1 << 20;
-// DacEnumerableHashTable's buckets (src/coreclr/vm/dacenumerablehash.inl): their number, the table that takes over, a
-// mark of ends; then the lists.
-constexpr unsigned kLength = 0, kNextTable = 1, kFirstBucket = 3;
+constexpr unsigned kMostBlocks = 256;
 // TLSIndex (src/coreclr/vm/threadstatics.h): the kind in its highest byte, 0 for those in the threads' arrays.
 constexpr std::uint32_t kNotAllocated = 0xffffffff, kTlsNumber = 0x00ffffff;
 
@@ -40,30 +35,6 @@ void StaticSlots::add_types_of(Address module) {
       for (const Address entry : entries)
         if ((entry & ~mask) != 0) all_.push_back(entry & ~mask);
     map = memory.pointer(map, l.next).value_or(0);
-  }
-}
-
-/// Generic instances that the module keeps.
-void StaticSlots::add_instances_of(Address module) {
-  const RuntimeMemory& memory = types_.memory();
-  const Layouts& l = memory.layouts();
-  const EETypeHashTableLayout& table = l.ee_type_hash_table;
-  const Address hash = memory.pointer(module, l.module.available_type_params).value_or(0);
-  Address buckets = hash == 0 ? 0 : memory.pointer(hash, table.buckets).value_or(0);
-  for (unsigned tables = 0; buckets != 0 && tables < kMostTables; tables++) {
-    const std::uint64_t length = memory.pointer_at(buckets + 8 * kLength).value_or(0);
-    if (length == 0 || length > kMostBuckets) return;
-    std::vector<Address> lists(length);
-    if (!memory.reader().read_exact(buckets + 8 * kFirstBucket, std::as_writable_bytes(std::span(lists)))) return;
-    for (Address entry : lists) {
-      while (entry != 0 && (entry & 1) == 0) {  // the low bit marks an end
-        if (all_.size() == kMostTypes) return;
-        const Address type = memory.pointer(entry, table.entry_value).value_or(0) & ~Address{1};
-        if (type != 0 && (type & kTypeDescBit) == 0) all_.push_back(type);
-        entry = memory.pointer(entry, table.entry_next).value_or(0);
-      }
-    }
-    buckets = memory.pointer_at(buckets + 8 * kNextTable).value_or(0);
   }
 }
 
@@ -111,7 +82,8 @@ std::vector<StaticSlot> StaticSlots::find(std::span<const ThreadStatics> threads
   slots_.clear();
   for (const Address module : types_.modules()) {
     add_types_of(module);
-    add_instances_of(module);
+    for (const Address type : types_.generic_instances(module))
+      if (all_.size() < kMostTypes) all_.push_back(type);
   }
   std::sort(all_.begin(), all_.end());
   all_.erase(std::unique(all_.begin(), all_.end()), all_.end());

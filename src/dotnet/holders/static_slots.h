@@ -38,7 +38,6 @@ class StaticSlots {
 
  private:
   void add_types_of(Address module);
-  void add_instances_of(Address module);
   void add_type(Address method_table, std::span<const ThreadStatics> threads);
   void add_of_threads(const objects::TypeFacts& type, const objects::LoadedTypes::NamedField& field,
                       std::span<const ThreadStatics> threads);
