@@ -1,14 +1,12 @@
 // LINK: mixstack_features_memory mixstack_output_formats mixstack_output_report
 // A moment's file: what is read of it can be written and is read again as the same, and every answer about it and about
 // its growth can be told. Sums of checks are made right first, so that changed bytes get past them.
-#include <zlib.h>
-
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
+#include "block_sums.h"
 #include "features/memory/growth.h"
 #include "mixstack/memory_files.h"
 #include "output/formats/moment_blocks.h"
@@ -20,24 +18,6 @@ namespace {
 using namespace mixstack;
 using namespace mixstack::formats;
 
-std::vector<std::byte> with_right_sums(const std::uint8_t* data, std::size_t size) {
-  std::vector<std::byte> bytes(reinterpret_cast<const std::byte*>(data),
-                               reinterpret_cast<const std::byte*>(data) + size);
-  for (std::size_t at = kFirstBlock; at + sizeof(BlockHeader) <= size;) {
-    BlockHeader header;
-    std::memcpy(&header, bytes.data() + at, sizeof header);
-    const std::size_t stored = at + sizeof header;
-    if (header.stored_size > size - stored) break;
-    const auto* block = reinterpret_cast<const Bytef*>(bytes.data() + at);
-    uLong crc = ::crc32(0, block, kHeaderWithoutCrc);
-    if (header.stored_size != 0) crc = ::crc32(crc, block + sizeof header, header.stored_size);
-    header.crc = static_cast<std::uint32_t>(crc);
-    std::memcpy(bytes.data() + at, &header, sizeof header);
-    at = stored + header.stored_size;
-  }
-  return bytes;
-}
-
 std::string written(const MemoryMoment& moment) {
   std::string out;
   write_moment(moment, [&](std::string_view piece) { out += piece; });
@@ -47,7 +27,7 @@ std::string written(const MemoryMoment& moment) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto moment = read_moment(with_right_sums(data, size));
+  const auto moment = read_moment(fuzz::with_right_sums(data, size));
   if (!moment) return 0;
   const std::string once = written(*moment);
   const auto again = read_moment(std::as_bytes(std::span(once.data(), once.size())));

@@ -2,14 +2,12 @@
 // A raw recording: what is read of it can be written and is read again as the same, every format can show it, and it
 // can be named later, with inlined functions or without. Sums of checks are made right first, so that changed bytes get
 // past them.
-#include <zlib.h>
-
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
+#include "block_sums.h"
 #include "features/renaming/renamed_recording.h"
 #include "output/formats/format.h"
 #include "output/formats/recording_blocks.h"
@@ -19,24 +17,6 @@ namespace {
 
 using namespace mixstack;
 using namespace mixstack::formats;
-
-std::vector<std::byte> with_right_sums(const std::uint8_t* data, std::size_t size) {
-  std::vector<std::byte> bytes(reinterpret_cast<const std::byte*>(data),
-                               reinterpret_cast<const std::byte*>(data) + size);
-  for (std::size_t at = sizeof kRecordingMagic + sizeof kRecordingVersion; at + sizeof(BlockHeader) <= size;) {
-    BlockHeader header;
-    std::memcpy(&header, bytes.data() + at, sizeof header);
-    const std::size_t stored = at + sizeof header;
-    if (header.stored_size > size - stored) break;
-    const auto* block = reinterpret_cast<const Bytef*>(bytes.data() + at);
-    uLong crc = ::crc32(0, block, kHeaderWithoutCrc);
-    if (header.stored_size != 0) crc = ::crc32(crc, block + sizeof header, header.stored_size);
-    header.crc = static_cast<std::uint32_t>(crc);
-    std::memcpy(bytes.data() + at, &header, sizeof header);
-    at = stored + header.stored_size;
-  }
-  return bytes;
-}
 
 /// Places whose names depend on the address, some with functions inlined; what was made of it must be as sound as
 /// before.
@@ -60,7 +40,7 @@ std::string written(const Recording& recording) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto bytes = with_right_sums(data, size);
+  const auto bytes = fuzz::with_right_sums(data, size);
   const auto recording = read_recording(bytes);
   if (!recording) return 0;
   const std::string once = written(*recording);

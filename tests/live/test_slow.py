@@ -109,7 +109,7 @@ class SlowCase(why_case.WhyCase):
 
     def assert_first_line(self, program, kind):
         """The text's first line is the verdict (after one of the machine)."""
-        word = {"collections": "COLLECTIONS", "memory": "MEMORY GROWS", "writes": "TINY WRITES", "page_faults": "PAGE FAULTS"}.get(kind, kind.upper())
+        word = {"collections": "COLLECTIONS", "memory": "MEMORY GROWS", "writes": "TINY WRITES", "page_faults": "PAGE FAULTS", "queue": "QUEUE GROWS"}.get(kind, kind.upper())
         program.pass_over()
         status, out, error, _ = mixstack_dump.run("why", program.pid)
         self.assertIn(status, (0, 11), error)
@@ -276,6 +276,14 @@ class Pool(SlowCase):
 
     def test_a_wait_for_tasks(self):
         self.starves("sync_over_tasks", "Depot.Batches.Assemble(")
+
+
+    def test_a_queue_that_grows(self):
+        """No pool that starves: its workers come back, and take the next item."""
+        cause = self.judge("queue_grows", "queue", "Depot.Labeling.Print(")
+        facts = dict(cause["facts"])
+        self.assertGreater(facts["per_second"], 20, cause)  # 80 are queued, two or three workers do one each
+        self.assertGreaterEqual(facts["queued"], facts["workers"], cause)
 
 
 class Files(SlowCase):

@@ -209,6 +209,16 @@ class Pool(Plants):
                 self.assertGreater(late["pending"], 50, late)
                 self.assert_idle(kernel)
 
+    def test_a_queue_that_grows(self):
+        """Work is done all the time, and less of it than comes."""
+        with Slow("queue_grows") as program:
+            early, _ = program.second()
+            late, kernel = program.second(2)
+            self.assertGreater(late["served"], 0, late)
+            self.assertGreater(late["queued"], 3 * late["served"] + 10, late)
+            self.assertGreater(late["pending"], early["pending"], (early, late))
+            self.assert_idle(kernel)
+
     def test_delays(self):
         truth, kernel = self.plant("async_delay", 3, turns=4)
         self.assert_without(truth)

@@ -198,6 +198,28 @@ internal sealed class Berth
     }
 }
 
+/// <summary>Each piece of work comes back from its wait, and the next is taken: but more come than that.</summary>
+internal static class Labeling
+{
+    public static void Start()
+    {
+        Stage.Loop("packing", () =>
+        {
+            Tally.Queued.Add();
+            _ = Task.Run(Print);
+            Thread.Sleep(12);
+        });
+        Thread.Sleep(1500);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Print()
+    {
+        Thread.Sleep(900);  // the printer
+        Tally.Served.Add();
+    }
+}
+
 /// <summary>Requests block a worker each for the rest of a method that needs a worker.</summary>
 internal static class Orders
 {

@@ -30,6 +30,7 @@ internal static class Program
         ["managed_leak_callbacks"] = Trips.Start,
         ["native_leak"] = Images.Start,
         ["native_leak_strings"] = Labels.Start,
+        ["queue_grows"] = Labeling.Start,
         ["sync_over_async"] = Orders.Start,
         ["sync_over_tasks"] = Batches.Start,
         ["async_delay"] = Shipping.Start,
