@@ -1,4 +1,5 @@
-// Files of blocks (output/formats/block_file.h) whose sums of checks are made right, so that changed bytes get past them.
+// Files of blocks (output/formats/block_file.h) whose sums of checks are made right, so that changed bytes get past
+// them.
 #pragma once
 
 #include <zlib.h>
