@@ -62,8 +62,11 @@ struct Health {
   std::optional<std::chrono::milliseconds> all_compiling{};
   std::uint32_t lock_waiters = 0;                  ///< threads that waited for a lock at the last look
   std::chrono::milliseconds longest_lock_wait{0};  ///< so long at least one of them has not run
-  std::optional<std::uint64_t> queued{};           ///< items in queues of thread pools
-  bool has_more_queued = false;                    ///< more than were counted
+  /// Threads that waited at the last look for the SemaphoreSlim that most of them waited for. It had no place left, and
+  /// has no owner: it may guard something, or tell that there is work.
+  std::uint32_t semaphore_waiters = 0;
+  std::optional<std::uint64_t> queued{};  ///< items in queues of thread pools
+  bool has_more_queued = false;           ///< more than were counted
 
   /// Processors that it would use if it had the machine for itself.
   [[nodiscard]] double wanted() const { return processors.value_or(0) + ready.value_or(0); }

@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "support/source_folder.h"
+
 namespace mixstack::session {
 namespace {
 
@@ -18,7 +20,7 @@ std::string words_of(Part parts) {
 }
 
 TEST(DumpStages, AreDrawnAsTheyRun) {
-  std::ifstream file(MIXSTACK_SOURCE_DIR "/docs/architecture.md");
+  std::ifstream file(test::source_folder() + "/docs/architecture.md");
   std::vector<std::string> drawn;
   for (std::string line; std::getline(file, line);)
     if (line.starts_with("| `")) drawn.push_back(line);

@@ -9,7 +9,7 @@ from clang.cindex import CursorKind, Index
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADERS = ROOT / "include" / "stackwalker"
 ARGUMENTS = ["-xc++", "-std=c++20", f"-I{ROOT}/include/stackwalker", f"-I{ROOT}/include", f"-I{ROOT}/src", f"-I{ROOT}/tests",
-             "-DFMT_HEADER_ONLY=1", f'-DMIXSTACK_SOURCE_DIR="{ROOT}"']
+             "-DFMT_HEADER_ONLY=1"]
 _MACROS = {name for path in HEADERS.rglob("*.h") for name in re.findall(r"^\s*#\s*define\s+(\w+)", path.read_text(), re.M)}
 _CLASSES = (CursorKind.CLASS_DECL, CursorKind.STRUCT_DECL)
 _FUNCTIONS = (CursorKind.FUNCTION_DECL, CursorKind.CXX_METHOD, CursorKind.CONSTRUCTOR, CursorKind.DESTRUCTOR,

@@ -12,12 +12,13 @@
 
 #include "dotnet/contracts/contracts.h"
 #include "dotnet/contracts/runtime_memory.h"
+#include "support/source_folder.h"
 #include "support/sparse_memory.h"
 
 namespace mixstack::test {
 
 inline nlohmann::json load_descriptor(const std::string& name) {
-  std::ifstream file(std::string(MIXSTACK_SOURCE_DIR) + "/src/dotnet/contracts/testdata/" + name);
+  std::ifstream file(source_folder() + "/src/dotnet/contracts/testdata/" + name);
   return nlohmann::json::parse(file, nullptr, false);
 }
 inline nlohmann::json x64_descriptor() { return load_descriptor("descriptor-linux-x64-10.0.12.json"); }

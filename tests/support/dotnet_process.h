@@ -20,6 +20,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/source_folder.h"
+
 namespace mixstack::test {
 
 /// What ClrMD (tests/oracle) said, or why it said nothing.
@@ -51,7 +53,7 @@ class DotnetProcess {
   explicit DotnetProcess(const std::string& scenario, std::string argument = {}) {
     const std::string release = asked_release();
     const bool is_whole = !release.empty();
-    const std::string folder = std::string(MIXSTACK_SOURCE_DIR) + "/build/debuggees" + (is_whole ? "-" + release : "");
+    const std::string folder = source_folder() + "/build/debuggees" + (is_whole ? "-" + release : "");
     const std::string program = folder + "/Scenarios/Scenarios", dll = program + ".dll";
     if (!std::filesystem::exists(dll)) return;
     int in[2], out[2];
@@ -111,7 +113,7 @@ class DotnetProcess {
   /// Asks ClrMD for stacks, or for what the option says.
   [[nodiscard]] ClrmdAnswer ask_clrmd(const std::string& option = {}) const {
     ClrmdAnswer answer;
-    const std::string program = std::string(MIXSTACK_SOURCE_DIR) + "/build/oracle/Oracle.dll";
+    const std::string program = source_folder() + "/build/oracle/Oracle.dll";
     if (!std::filesystem::exists(program)) return answer;
     const int errors = ::memfd_create("errors", 0);
     // Without a shell in between, so that it is the program's own end that is told.

@@ -10,10 +10,12 @@
 #include <sstream>
 #include <string>
 
+#include "support/source_folder.h"
+
 namespace mixstack::testing {
 
 inline void expect_golden(const std::string& file, const std::string& text) {
-  const std::string path = std::string(MIXSTACK_SOURCE_DIR) + "/tests/golden/" + file;
+  const std::string path = test::source_folder() + "/tests/golden/" + file;
   if (std::getenv("MIXSTACK_UPDATE_GOLDEN") != nullptr) {
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
     std::ofstream(path) << text;

@@ -8,12 +8,13 @@
 #include "base/memory/buffer_memory.h"
 #include "dotnet/contracts/contracts.h"
 #include "dotnet/contracts/layouts.h"
+#include "support/source_folder.h"
 
 namespace mixstack::dotnet {
 namespace {
 
 std::string test_data(const std::string& name) {
-  std::ifstream file(std::string(MIXSTACK_SOURCE_DIR) + "/src/dotnet/contracts/testdata/" + name);
+  std::ifstream file(test::source_folder() + "/src/dotnet/contracts/testdata/" + name);
   std::stringstream text;
   text << file.rdbuf();
   return text.str();

@@ -24,6 +24,16 @@ std::optional<std::uint64_t> queued_of(const ProcessDump& dump) {
   return queued;
 }
 
+/// Threads that wait for the semaphore that most wait for.
+std::uint32_t most_at_one_semaphore(const ProcessDump& dump) {
+  std::map<Address, std::uint32_t> waiters;
+  std::uint32_t most = 0;
+  for (const ThreadDump& t : dump.threads)
+    if (t.wait && t.wait->kind == WaitKind::semaphore_slim && t.wait->object.address != 0)
+      most = std::max(most, ++waiters[t.wait->object.address]);
+  return most;
+}
+
 }  // namespace
 
 std::optional<double> allocated_between(const Counters& before, const Counters& after, double seconds) {
@@ -94,6 +104,26 @@ std::optional<double> ready_between(const Counters& before, const Counters& afte
   return std::chrono::duration<double>(waited).count() / seconds;
 }
 
+std::optional<double> processors_between(const Counters& before, const Counters& after) {
+  const KernelCounters &then = before.kernel, &now = after.kernel;
+  const double seconds = seconds_between(before, after);
+  std::chrono::nanoseconds cpu{0};
+  bool is_known = false;
+  std::map<std::uint32_t, std::chrono::nanoseconds> clocks;
+  for (const ThreadCounters& t : then.threads)
+    if (t.cpu) clocks[t.tid] = *t.cpu;
+  for (const ThreadCounters& t : now.threads) {
+    if (!t.cpu) continue;
+    is_known = true;
+    cpu += *t.cpu - (clocks.contains(t.tid) ? clocks[t.tid] : std::chrono::nanoseconds{0});
+  }
+  // Threads that have ended are in the process's own times, which count in ticks of 10 ms.
+  if (then.user && now.user && then.system && now.system)
+    cpu = std::max(cpu, *now.user - *then.user + *now.system - *then.system - std::chrono::milliseconds(20));
+  if (!is_known || seconds <= 0) return std::nullopt;
+  return std::max(std::chrono::duration<double>(cpu).count() / seconds, 0.0);
+}
+
 Health health_of(const Counters& before, const Counters& after, const ProcessDump& dump) {
   Health health;
   const double seconds = seconds_between(before, after);
@@ -104,6 +134,7 @@ Health health_of(const Counters& before, const Counters& after, const ProcessDum
     if (t.wait && is_lock(*t.wait) && (t.wait->kind != WaitKind::wait_handle || !t.wait->owners.empty()))
       waiters.insert(t.tid);
   health.lock_waiters = static_cast<std::uint32_t>(waiters.size());
+  health.semaphore_waiters = most_at_one_semaphore(dump);
   health.queued = queued_of(dump);
   health.has_more_queued = std::any_of(dump.runtimes.begin(), dump.runtimes.end(), [](const RuntimeSummary& r) {
     return r.pending && r.pending->pool && r.pending->pool->has_more;
@@ -113,21 +144,7 @@ Health health_of(const Counters& before, const Counters& after, const ProcessDum
     health.all_compiling = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::nanoseconds(static_cast<std::int64_t>(*time)));
   if (health.time < kLeastBetween) return health;
-  const KernelCounters &then = before.kernel, &now = after.kernel;
-  std::chrono::nanoseconds cpu{0};
-  bool has_cpu = false;
-  std::map<std::uint32_t, std::chrono::nanoseconds> clocks;
-  for (const ThreadCounters& t : then.threads)
-    if (t.cpu) clocks[t.tid] = *t.cpu;
-  for (const ThreadCounters& t : now.threads) {
-    if (!t.cpu) continue;
-    has_cpu = true;
-    cpu += *t.cpu - (clocks.contains(t.tid) ? clocks[t.tid] : std::chrono::nanoseconds{0});
-  }
-  // Threads that have ended are in the process's own times, which count in ticks of 10 ms.
-  if (then.user && now.user && then.system && now.system)
-    cpu = std::max(cpu, *now.user - *then.user + *now.system - *then.system - std::chrono::milliseconds(20));
-  if (has_cpu) health.processors = std::max(std::chrono::duration<double>(cpu).count() / seconds, 0.0);
+  health.processors = processors_between(before, after);
   health.ready = ready_between(before, after);
   health.collections = rate(collections_of(before, 0), collections_of(after, 0), seconds);
   health.full_collections = rate(collections_of(before, 2), collections_of(after, 2), seconds);
@@ -156,7 +173,9 @@ bool spends(const Counters& before, const Counters& after) {
   const auto children = [](const KernelCounters& k) {
     return k.children_faults ? k.children_faults : std::optional<std::uint64_t>();
   };
-  return is_above(rate(sum_of(before, exceptions_of), sum_of(after, exceptions_of), seconds), 20) ||
+  // A thread may sleep between its calls at each look, and still have used a processor, or waited for one.
+  const double wanted = processors_between(before, after).value_or(0) + ready_between(before, after).value_or(0);
+  return wanted >= 0.3 || is_above(rate(sum_of(before, exceptions_of), sum_of(after, exceptions_of), seconds), 20) ||
          is_above(rate(sum_of(before, methods_of), sum_of(after, methods_of), seconds), 100) ||
          is_above(rate(pauses_of(before), pauses_of(after), seconds), 20'000) ||
          is_above(rate(then.writes, now.writes, seconds), 500) ||

@@ -28,6 +28,8 @@ inline constexpr double kManyExceptions = 50;
 [[nodiscard]] std::optional<std::uint64_t> pauses_of(const Counters& counters);  ///< microseconds
 /// Threads that could run and had no processor, on average between the looks; nothing: the kernel does not tell.
 [[nodiscard]] std::optional<double> ready_between(const Counters& before, const Counters& after);
+/// Processors that it used between the looks; nothing: not known.
+[[nodiscard]] std::optional<double> processors_between(const Counters& before, const Counters& after);
 
 /// `dump` is of the last look.
 [[nodiscard]] Health health_of(const Counters& before, const Counters& after, const ProcessDump& dump);
@@ -38,8 +40,8 @@ inline constexpr double kManyExceptions = 50;
 /// The bytes that threads of both looks allocated, a second; those of threads that ended are not told.
 [[nodiscard]] std::optional<double> allocated_between(const Counters& before, const Counters& after, double seconds);
 
-/// Whether something is spent that samples show the place of, though no processor may be used much: exceptions, calls
-/// of write, page faults, collections, children, compiled methods.
+/// Whether something is spent that samples show the place of, though no thread ran at a look: exceptions, calls of
+/// write, page faults, collections, children, compiled methods, processors used or waited for.
 [[nodiscard]] bool spends(const Counters& before, const Counters& after);
 
 /// Whether a thread of a dump waits until something is on a disk.

@@ -43,7 +43,13 @@ DumpOptions dump_options(const WhyOptions& wanted) {
 }  // namespace
 
 bool WhyAnswer::is_whole() const {
-  const bool has_all = !dump.target.core_path.empty() || report::threads_apart(dump) == 0;
+  // In a core or pack, what was stopped a moment later counts: there is no second look.
+  const auto is_missing = [](const ThreadDump& t) {
+    return !t.captured && t.capture_error.code == ErrorCode::thread_not_stopped && t.kernel_state != 'D';
+  };
+  const bool has_all = dump.target.core_path.empty()
+                           ? report::threads_apart(dump) == 0
+                           : std::none_of(dump.threads.begin(), dump.threads.end(), is_missing);
   return has_all && report::waits_not_known(dump) == 0 && report::knows_waits(dump);
 }
 

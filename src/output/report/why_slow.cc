@@ -84,6 +84,8 @@ std::string health_words(const Health& health) {
       words += fmt::format(" ({} so far)", duration_words(health.longest_lock_wait));
     parts.push_back(std::move(words));
   }
+  if (health.semaphore_waiters > 1)
+    parts.push_back(counted(health.semaphore_waiters, "thread waits", "threads wait") + " for one semaphore");
   if (health.queued)
     parts.push_back(*health.queued == 0 ? "no queue"
                                         : (health.has_more_queued ? "more than " : "") +
@@ -151,6 +153,7 @@ void write_health_json(Writer& out, const Health& health) {
   health.all_compiling ? json.number("compiling_ms", std::int64_t{health.all_compiling->count()})
                        : json.null("compiling_ms");
   json.number("lock_waiters", std::uint64_t{health.lock_waiters});
+  json.number("semaphore_waiters", std::uint64_t{health.semaphore_waiters});
   json.number("longest_lock_wait_ms", std::int64_t{health.longest_lock_wait.count()});
   health.queued ? json.number("queued", *health.queued) : json.null("queued");
   json.boolean("has_more_queued", health.has_more_queued);

@@ -70,9 +70,13 @@ TEST(WhySlow, NothingIsWrongInNumbers) {
   health.all_compiling = std::chrono::milliseconds(5400);
   health.lock_waiters = 2;
   health.longest_lock_wait = std::chrono::milliseconds(200);
+  health.semaphore_waiters = 1;  // may be a thread that waits for work
+  EXPECT_EQ(health_words(health).find("semaphore"), std::string::npos);
+  health.semaphore_waiters = 5;
   const std::string words = health_words(health);
   EXPECT_TRUE(words.ends_with("; since it began it compiled 16,500 methods in 5.40 s")) << words;
-  EXPECT_NE(words.find("2 threads wait for locks (200 ms so far)"), std::string::npos) << words;
+  EXPECT_NE(words.find("2 threads wait for locks (200 ms so far), 5 threads wait for one semaphore"), std::string::npos)
+      << words;
 }
 
 TEST(WhySlow, Json) {

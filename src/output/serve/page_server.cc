@@ -80,6 +80,7 @@ class PageServer::Work {
     if (!end_) return fail(ErrorCode::io_error, 0, errno);
     listener_ = std::move(*listener);
     most_ = most_connections(file_limit());
+    keep_places();
     site_.set_port(*actual);
     thread_ = std::thread([this] { run(); });
     return fmt::format("http://127.0.0.1:{}{}", *actual, site_.path());
@@ -92,6 +93,7 @@ class PageServer::Work {
     [[maybe_unused]] const ssize_t written = write(end_.get(), &one, sizeof one);
     thread_.join();
     connections_.clear();
+    places_.clear();
     listener_ = base::ScopedFd();
   }
 
@@ -124,14 +126,31 @@ class PageServer::Work {
       if (goes_on && !connections_[i].is_late(now)) kept.push_back(std::move(connections_[i]));
     }
     connections_ = std::move(kept);
+    keep_places();
+  }
+
+  /// Descriptors that stand for the connections which may come, and for the one that is turned away. The recording
+  /// counts them when it opens as many files as the limit allows: else the connections take those that it needs for a
+  /// moment.
+  void keep_places() {
+    while (connections_.size() + places_.size() < most_ + 1) {
+      base::ScopedFd place(fcntl(end_.get(), F_DUPFD_CLOEXEC, 0));
+      if (!place) return;
+      places_.push_back(std::move(place));
+    }
   }
 
   /// At the limit, the oldest connection without a request is closed (browsers open some that they never use); if there
   /// is none, the new one.
   void accept_all() {
     while (true) {
+      if (!places_.empty()) places_.pop_back();
       base::ScopedFd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-      if (!socket) return give_way(errno);
+      if (!socket) {
+        const int error = errno;
+        keep_places();
+        return give_way(error);
+      }
       if (connections_.size() >= most_ && !end_oldest_idle()) continue;
       connections_.emplace_back(std::move(socket), HttpConnection::Clock::now());
     }
@@ -157,6 +176,7 @@ class PageServer::Work {
   base::ScopedFd listener_, end_;
   std::size_t most_ = kMostConnections;
   HttpConnection::Clock::time_point pause_end_{};
+  std::vector<base::ScopedFd> places_;       ///< kept for connections; with `connections_` at most `most_` + 1
   std::vector<HttpConnection> connections_;  ///< used by the thread alone, while it runs
   std::thread thread_;
 };

@@ -14,6 +14,7 @@
 #include "support/aarch64_simulator.h"
 #include "support/byte_lists.h"
 #include "support/mapped_pe.h"
+#include "support/source_folder.h"
 #include "support/x86_64_simulator.h"
 
 namespace mixstack::unwind {
@@ -281,7 +282,7 @@ void check_arm64(const std::filesystem::path& path) {
 }
 
 TEST(MethodFrame, Aarch64ImageIsDecodedAsItRuns) {
-  check_arm64(std::filesystem::path(MIXSTACK_SOURCE_DIR) / "tests/data/arm64_r2r/UnwindShapes.arm64.dll");
+  check_arm64(std::filesystem::path(test::source_folder()) / "tests/data/arm64_r2r/UnwindShapes.arm64.dll");
 }
 
 TEST(MethodFrame, Aarch64ImageFromEnvironment) {

@@ -11,6 +11,7 @@
 #include "support/aarch64_simulator.h"
 #include "support/host_cpu.h"
 #include "support/mapped_pe.h"
+#include "support/source_folder.h"
 #include "support/x86_64_simulator.h"
 
 namespace mixstack::unwind {
@@ -100,7 +101,7 @@ void check_arm64(const std::filesystem::path& path, std::uint32_t every) {
 }
 
 TEST(PrologueImage, Aarch64RulesEqualExecution) {
-  check_arm64(std::filesystem::path(MIXSTACK_SOURCE_DIR) / "tests/data/arm64_r2r/UnwindShapes.arm64.dll", 1);
+  check_arm64(std::filesystem::path(test::source_folder()) / "tests/data/arm64_r2r/UnwindShapes.arm64.dll", 1);
 }
 
 TEST(PrologueImage, Aarch64ImageFromEnvironment) {

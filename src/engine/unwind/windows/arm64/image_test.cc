@@ -6,6 +6,7 @@
 #include "engine/unwind/windows/arm64/rule.h"
 #include "support/aarch64_simulator.h"
 #include "support/mapped_pe.h"
+#include "support/source_folder.h"
 
 namespace mixstack::unwind::windows {
 namespace {
@@ -89,7 +90,7 @@ void check_image(const std::filesystem::path& path) {
 }
 
 TEST(Arm64Image, RulesEqualExecutionAtEveryInstruction) {
-  check_image(std::filesystem::path(MIXSTACK_SOURCE_DIR) / "tests/data/arm64_r2r/UnwindShapes.arm64.dll");
+  check_image(std::filesystem::path(test::source_folder()) / "tests/data/arm64_r2r/UnwindShapes.arm64.dll");
 }
 
 // Any image by hand: MIXSTACK_R2R_ARM64=FILE.
