@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kLeastWatch{400};
 Counters SlowWatch::read() const {
   Counters counters;
   counters.at = std::chrono::steady_clock::now();
-  counters.kernel = process::kernel_counters(pid_);
+  counters.kernel = process::kernel_counters(pid_, before_.kernel);
   const std::lock_guard lock(session_->mutex);
   if (auto runtimes = session_->session->counters()) counters.runtimes = std::move(*runtimes);
   return counters;
@@ -75,9 +75,13 @@ void SlowWatch::look_for_types() {
 }
 
 void SlowWatch::end() {
+  constexpr std::chrono::milliseconds kJustNow{10};
   poll();
-  if (throws_often(before_, read())) look_for_types();
-  after_ = read();
+  if (std::chrono::steady_clock::now() - after_.at > kJustNow) after_ = read();
+  if (throws_often(before_, after_)) {
+    look_for_types();
+    after_ = read();
+  }
   evidence_ = kernel_.end();
 }
 

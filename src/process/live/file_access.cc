@@ -24,6 +24,16 @@ namespace {
   return open_below(root->get(), path);
 }
 
+/// The same for a mapped file, whose identity is checked later: a process that has ended has no root any more, and the
+/// file lies at its path in ours, if anywhere.
+[[nodiscard]] Result<base::ScopedFd> open_by_path(const ProcDir& proc, const std::string& path) {
+  auto fd = open_in_root(proc, path);
+  if (fd || proc.open_memory_file("root", O_PATH | O_DIRECTORY)) return fd;
+  const base::ScopedFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root || path.empty() || path.front() != '/') return fd;
+  return open_below(root.get(), path);
+}
+
 /// Device numbers of the mapping list and of stat differ by design on these: btrfs sub-volumes and overlays have
 /// device numbers of their own, so there the inode alone must do.
 [[nodiscard]] bool has_private_devices(int fd) {
@@ -59,7 +69,7 @@ Result<std::shared_ptr<const FileBytes>> open_mapped_file(const ProcDir& proc, c
     // Another file may be mapped there by now: the list of mappings may be outdated.
     if (check_identity(fd->get(), region)) return images::file_bytes_from_fd(std::move(*fd));
   }
-  auto fd = open_in_root(proc, region.path);
+  auto fd = open_by_path(proc, region.path);
   if (!fd) return fail(fd.error());
   if (auto same = check_identity(fd->get(), region); !same) return fail(same.error());
   return images::file_bytes_from_fd(std::move(*fd));

@@ -11,8 +11,8 @@
 namespace mixstack::process {
 
 /// The very file behind a mapping: through /proc/PID/map_files, which needs no path and works for deleted files and
-/// memfds (but needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE), else by path below /proc/PID/root, accepted only if
-/// device and inode are those of the mapping.
+/// memfds (but needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE), else by path below /proc/PID/root (below our own root,
+/// where the process has ended), accepted only if device and inode are those of the mapping.
 ///
 /// Errors: not_found (anonymous, or the path is gone), mismatch (another file lies at the path now; value is its
 /// inode), unsupported (no regular file), permission_denied, no_such_process.

@@ -97,6 +97,21 @@ TEST_F(MappedFile, IsRefusedByPathWhenAnotherLiesThere) {
   EXPECT_EQ(wrong.error().code, ErrorCode::mismatch);
 }
 
+TEST_F(MappedFile, OfAProcessThatHasEndedIsOpenedByPath) {
+  const Region r = by_path_only();
+  const auto early = open_live(process_->id());  // has opened nothing yet
+  ASSERT_TRUE(early.has_value());
+  process_.reset();
+  EXPECT_EQ(text_of((*early)->open_file(r)), "first");
+  EXPECT_NE(text_of((*early)->open_path(path_)), "first") << "nothing tells which file that was";
+  const std::string other = path_ + ".new";
+  write(other, "second");
+  ASSERT_EQ(::rename(other.c_str(), path_.c_str()), 0);
+  const auto wrong = (*early)->open_file(r);
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_EQ(wrong.error().code, ErrorCode::mismatch);
+}
+
 TEST_F(MappedFile, AnonymousAndDeviceMappingsAreNotOpened) {
   Region r = mapping();
   r.path = "/dev/null";

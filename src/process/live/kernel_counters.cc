@@ -1,9 +1,10 @@
 // Counters of the kernel for one process and the machine it runs on.
 // Input: the open directory of a process. Output: KernelCounters.
-// Algorithm: each thread's schedstat, stat and io (one read of each, by the descriptor of the task directory); the
-// process's stat, io and status; the memory controller's files of its cgroup and those above it; the processors that it
-// may run on, and /proc/stat for the time that these and all others were busy.
-// Bounds: kMostThreads threads, 512 bytes of a thread's file; 32 cgroups; kMostProcessors processors.
+// Algorithm: each thread's schedstat, stat and io (one read of each, by the descriptor of the task directory; schedstat
+// alone, where it says what it said at an earlier look); the process's stat, io and status; the memory controller's
+// files of its cgroup and those above it; the processors that it may run on, and /proc/stat for the time that these and
+// all others were busy. Bounds: kMostThreads threads, 512 bytes of a thread's file; 32 cgroups; kMostProcessors
+// processors.
 #include "process/live/kernel_counters.h"
 
 #include <sched.h>
@@ -35,7 +36,9 @@ std::optional<nanoseconds> nanoseconds_in(std::string_view text) {
   return nanoseconds(static_cast<std::int64_t>(*value));
 }
 
-ThreadCounters counters_of(const ProcDir& proc, ThreadId tid) {
+/// `before`: of the same thread at an earlier look, or null. A thread that has not run since then has done nothing, and
+/// one file tells that.
+ThreadCounters counters_of(const ProcDir& proc, ThreadId tid, const ThreadCounters* before) {
   ThreadCounters thread;
   thread.tid = tid;
   if (const auto text = proc.read_of_task(tid, "schedstat")) {
@@ -43,6 +46,7 @@ ThreadCounters counters_of(const ProcDir& proc, ThreadId tid) {
     thread.cpu = nanoseconds_in(next_piece(rest, ' '));
     thread.waiting = nanoseconds_in(next_piece(rest, ' '));
   }
+  if (before != nullptr && thread.cpu && thread.cpu == before->cpu && thread.waiting == before->waiting) return *before;
   if (const auto text = proc.read_of_task(tid, "stat"))
     if (const auto stat = parse_stat_counters(*text)) {
       thread.name = stat->name;
@@ -180,13 +184,19 @@ BusyProcessors parse_busy_processors(std::string_view text, const std::vector<bo
   return busy;
 }
 
-KernelCounters kernel_counters(const ProcDir& proc) {
+KernelCounters kernel_counters(const ProcDir& proc, const KernelCounters& before) {
   KernelCounters all;
   const auto tids = proc.tasks();
   if (!tids) return all;
   all.threads.reserve(std::min(tids->size(), kMostThreads));
-  for (std::size_t i = 0; i < std::min(tids->size(), kMostThreads); i++)
-    all.threads.push_back(counters_of(proc, (*tids)[i]));
+  auto known = before.threads.begin();  // the kernel lists threads in one order
+  for (std::size_t i = 0; i < std::min(tids->size(), kMostThreads); i++) {
+    const auto is_it = [tid = (*tids)[i]](const ThreadCounters& t) { return t.tid == tid; };
+    const auto at = std::find_if(known, before.threads.end(), is_it);
+    const bool is_known = at != before.threads.end();
+    all.threads.push_back(counters_of(proc, (*tids)[i], is_known ? &*at : nullptr));
+    if (is_known) known = at + 1;
+  }
   read_process(proc, all);
   read_memory_limit(proc.pid(), all);
   const std::vector<bool> allowed = allowed_processors(proc.pid());
@@ -197,9 +207,9 @@ KernelCounters kernel_counters(const ProcDir& proc) {
   return all;
 }
 
-KernelCounters kernel_counters(std::uint32_t pid) {
+KernelCounters kernel_counters(std::uint32_t pid, const KernelCounters& before) {
   const auto proc = ProcDir::open(pid);
-  return proc ? kernel_counters(*proc) : KernelCounters();
+  return proc ? kernel_counters(*proc, before) : KernelCounters();
 }
 
 }  // namespace mixstack::process

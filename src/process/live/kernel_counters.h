@@ -12,9 +12,10 @@
 namespace mixstack::process {
 
 /// Reads three small files of each thread, and some of the process: some 20 us a thread. Nothing is stopped. All that
-/// the kernel does not tell is left out; a process that has gone has no threads.
-[[nodiscard]] KernelCounters kernel_counters(std::uint32_t pid);
-[[nodiscard]] KernelCounters kernel_counters(const ProcDir& proc);
+/// the kernel does not tell is left out; a process that has gone has no threads. `before` is what an earlier look
+/// answered: one file is enough for each thread that has not run since then.
+[[nodiscard]] KernelCounters kernel_counters(std::uint32_t pid, const KernelCounters& before = {});
+[[nodiscard]] KernelCounters kernel_counters(const ProcDir& proc, const KernelCounters& before = {});
 
 /// The stat file of a process or thread, in the kernel's units.
 struct StatCounters {

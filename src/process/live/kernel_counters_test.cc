@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <thread>
 #include <vector>
 
 namespace mixstack::process {
@@ -73,6 +75,33 @@ TEST(KernelCounters, OfOurselves) {
   ASSERT_TRUE(main.minor_faults);
   EXPECT_GT(main.cpu.value_or(milliseconds(2)), milliseconds(1));
   EXPECT_GT(main.read_bytes.value_or(1), 0u);
+}
+
+TEST(KernelCounters, ALaterLookReadsAllOfThreadsThatRan) {
+  const auto pid = static_cast<std::uint32_t>(::getpid());
+  std::atomic<bool> is_over{false};
+  std::thread sleeper([&is_over] { is_over.wait(false); });
+  KernelCounters earlier, before;
+  do {  // until it sleeps
+    earlier = kernel_counters(pid);
+    std::this_thread::sleep_for(milliseconds(10));
+    before = kernel_counters(pid);
+  } while (before.threads.size() < 2 || earlier.threads.back().cpu != before.threads.back().cpu);
+  for (ThreadCounters& t : before.threads) t.name = "as before";
+  const auto begin = std::chrono::steady_clock::now();
+  volatile unsigned x = 0;
+  while (std::chrono::steady_clock::now() - begin < milliseconds(60)) x = x + 1;
+  const KernelCounters after = kernel_counters(pid, before);
+  is_over = true;
+  is_over.notify_all();
+  sleeper.join();
+  ASSERT_GE(after.threads.size(), 2u);
+  EXPECT_NE(after.threads.front().name, "as before") << "it ran";
+  if (after.threads.back().cpu) {  // schedstat may be missing in a kernel
+    EXPECT_EQ(after.threads.back().tid, before.threads.back().tid);
+    EXPECT_EQ(after.threads.back().cpu, before.threads.back().cpu) << "it slept";
+    EXPECT_EQ(after.threads.back().name, "as before");
+  }
 }
 
 TEST(KernelCounters, AProcessThatIsNotThereHasNone) {
