@@ -15,14 +15,16 @@ struct Place {
 
 /// The number of the frame that a stack counts for.
 std::optional<std::uint32_t> frame_of(const Recording& recording, std::span<const std::uint32_t> frames) {
-  std::optional<std::uint32_t> named;
+  std::optional<std::uint32_t> named, managed;
   for (const std::uint32_t number : frames) {
     const RecordedFunction& f = recording.functions()[recording.frames()[number].function];
     if (f.is_user && !f.name.empty()) return number;
     const bool is_other = f.kind == CodeKind::kernel || f.kind == CodeKind::runtime || f.kind == CodeKind::stub;
-    if (!named && !is_other && !f.name.empty()) named = number;
+    if (is_other || f.name.empty()) continue;
+    if (!named) named = number;
+    if (!managed && f.kind == CodeKind::managed) managed = number;
   }
-  return named;
+  return managed ? managed : named;  // `RandomAccess.WriteAtOffset` says more than `pwrite`, which it calls
 }
 
 std::string words_of(const Recording& recording, std::uint32_t function, const Place& place) {

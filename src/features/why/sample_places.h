@@ -17,7 +17,8 @@ struct SamplePlace {
 };
 
 /// The innermost function of the program's own code that most of the samples have for which `counts` answers true; if
-/// none of them has any, the innermost one with a name that is neither the kernel's nor a runtime's.
+/// none of them has any, the innermost managed one; else the innermost one with a name that is neither the kernel's nor
+/// a runtime's.
 [[nodiscard]] SamplePlace place_of_samples(const Recording& recording,
                                            const std::function<bool(std::span<const std::uint32_t> frames)>& counts);
 
