@@ -14,6 +14,7 @@ CXX = """
 #include <array>
 #include <cstdio>
 #include "mixstack/ask_memory.h"
+#include "mixstack/machine.h"
 #include "mixstack/memory_growth.h"
 #include "mixstack/report.h"
 #include "mixstack/self_walk.h"
