@@ -116,7 +116,7 @@ void measure(const std::string& path) {
   std::mt19937_64 random(1);
   for (std::size_t i = 0; i < kAddresses; i++) addresses.push_back(text.address + random() % text.size);
 
-  std::vector<double> load, plain_load, resolve, plain_resolve, name, seen;
+  std::vector<double> load, plain_load, resolve, plain_resolve, name;
   std::size_t hits = 0, plain_hits = 0, symbols = 0, letters = 0;
   (void)SymbolTable::build(sources);  // reads the files
   for (int round = 0; round < kRounds; round++) {
@@ -143,16 +143,6 @@ void measure(const std::string& path) {
     for (const auto a : addresses)
       if (const auto s = table->find(a)) letters += s->name.size();
     name.push_back(ns_since(t) / kAddresses);
-
-    SymbolCache cache(*table);
-    constexpr std::size_t kSeen = 200;
-    for (std::size_t i = 0; i < kSeen; i++) (void)cache.find_index(addresses[i]);
-    std::uint32_t sum = 0;
-    t = Clock::now();
-    for (std::size_t k = 0; k < 500; k++)
-      for (std::size_t i = 0; i < kSeen; i++) sum += cache.find_index(addresses[i]);
-    seen.push_back(ns_since(t) / (500 * kSeen));
-    letters += sum;
   }
   const auto libdw = measure_libdw(path, addresses);
   std::printf("%s%s: %zu symbols, %zu of %zu addresses named (plain table %zu) [%zu]\n", path.c_str(),
@@ -162,7 +152,6 @@ void measure(const std::string& path) {
   report("resolve a random address, ns", resolve, plain_resolve, "ns", 90);
   report("resolve, against libdw addrinfo", resolve, libdw.resolve, "ns", 0);
   report("the same with its name, ns", name, {}, "ns", 0);
-  report("an address seen before, ns", seen, {}, "ns", 10);
 
   std::vector<double> cold;
   for (int round = 0; round < 9; round++) {

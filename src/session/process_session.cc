@@ -53,14 +53,15 @@ std::shared_ptr<symbols::LineTables> line_tables(NativeLines lines) {
 
 }  // namespace
 
-ProcessSession::ProcessSession(std::unique_ptr<Target> target)
+ProcessSession::ProcessSession(std::unique_ptr<Target> target, ImageFacts images)
     : target_(std::move(target)),
       generated_(std::make_shared<GeneratedCode>(*target_)),
+      images_(std::move(images)),
       line_tables_(line_tables(SymbolOptions{}.lines)) {}
 
 Result<std::unique_ptr<ProcessSession>> ProcessSession::open(std::unique_ptr<Target> target, SharedFinder finder,
-                                                             NativeLines lines) {
-  std::unique_ptr<ProcessSession> session(new ProcessSession(std::move(target)));
+                                                             NativeLines lines, ImageFacts images) {
+  std::unique_ptr<ProcessSession> session(new ProcessSession(std::move(target), std::move(images)));
   session->line_tables_ = line_tables(lines);
   if (finder) session->use(std::move(finder));
   if (auto read = session->read_facts(); !read) return fail(read.error());
@@ -75,14 +76,14 @@ Result<void> ProcessSession::read_facts() {
 }
 
 void ProcessSession::read_facts(const std::vector<Region>& regions, const ProcessGeneration* before) {
-  facts_ =
-      ProcessGeneration::read({*target_, [this](const Region& r) { return open_mapped(r); }, images_}, regions, before);
+  facts_ = ProcessGeneration::read({*target_, [this](const Region& r) { return open_mapped(r); }, images_.images},
+                                   regions, before);
 }
 
 /// The caller's own until it is given back.
 WorkerPool::Lease ProcessSession::worker() {
   auto worker = workers_->take(
-      {*target_, path_opener(), unwind_tables_, runtime_options_, finder_ ? pdb_fetcher(finder_) : nullptr, generated_},
+      {*target_, path_opener(), images_.rules, runtime_options_, finder_ ? pdb_fetcher(finder_) : nullptr, generated_},
       facts_);
   worker->forget_memory();
   return worker;
@@ -90,7 +91,7 @@ WorkerPool::Lease ProcessSession::worker() {
 
 Result<std::shared_ptr<const FileBytes>> ProcessSession::budgeted(Result<std::shared_ptr<const FileBytes>> file) const {
   if (!file || *file == nullptr) return file;
-  return images::within_budget(std::move(*file), file_budget_);
+  return images::within_budget(std::move(*file), images_.budget);
 }
 
 Result<std::shared_ptr<const FileBytes>> ProcessSession::open_mapped(const Region& region) const {
@@ -125,7 +126,7 @@ void ProcessSession::set_symbol_options(const SymbolOptions& options) {
 
 void ProcessSession::use(SharedFinder finder) {
   finder_ = std::move(finder);
-  symbol_tables_ = std::make_shared<symbols::SymbolTables>(debug_fetcher(finder_, file_budget_), native_names_);
+  images_.symbols = std::make_shared<symbols::SymbolTables>(debug_fetcher(finder_, images_.budget), native_names_);
   workers_->empty();
 }
 
@@ -166,7 +167,7 @@ Result<Walker> ProcessSession::walker_of(WalkContext context, const WalkOptions&
 }
 
 Walker::Implementation::Parts ProcessSession::parts() {
-  return {worker(), *target_, steppers_, providers_, symbol_tables_, line_tables_, finder_, path_opener()};
+  return {worker(), *target_, steppers_, providers_, images_.symbols, line_tables_, finder_, path_opener()};
 }
 
 Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
@@ -174,8 +175,8 @@ Result<ProcessDump> ProcessSession::dump(const DumpOptions& options) {
     follow_mappings(regions);
     return facts_;
   };
-  return make_dump({*target_, worker(), follow, steppers_, providers_, symbol_tables_, line_tables_, unwind_tables_,
-                    finder_, path_opener(), *file_budget_, reads_types_of_heaps_},
+  return make_dump({*target_, worker(), follow, steppers_, providers_, images_.symbols, line_tables_, images_.rules,
+                    finder_, path_opener(), *images_.budget, reads_types_of_heaps_},
                    options);
 }
 

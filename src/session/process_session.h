@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "engine/dwarf/dwarf_symbols.h"
-#include "engine/images/file_budget.h"
 #include "mixstack/session.h"
 #include "session/generated_code.h"
+#include "session/image_facts.h"
 #include "session/process_generation.h"
 #include "session/symbol_sources.h"
 #include "session/walker_implementation.h"
@@ -21,10 +21,11 @@ namespace mixstack::session {
 
 class ProcessSession final : public Session {
  public:
-  /// `finder` may be null: no symbols from elsewhere.
+  /// `finder` may be null: no symbols from elsewhere. `images`: shared with other sessions, or our own.
   [[nodiscard]] static Result<std::unique_ptr<ProcessSession>> open(std::unique_ptr<Target> target,
                                                                     SharedFinder finder = nullptr,
-                                                                    NativeLines lines = NativeLines::at_hand);
+                                                                    NativeLines lines = NativeLines::at_hand,
+                                                                    ImageFacts images = {});
 
   [[nodiscard]] Target& target() override { return *target_; }
   [[nodiscard]] Result<ProcessDump> dump(const DumpOptions& options) override;
@@ -52,10 +53,10 @@ class ProcessSession final : public Session {
   [[nodiscard]] Walker::Implementation::Parts parts();
   /// The latest generation.
   [[nodiscard]] const std::shared_ptr<const ProcessGeneration>& facts() const { return facts_; }
-  [[nodiscard]] symbols::SymbolTables& symbol_tables() { return *symbol_tables_; }
+  [[nodiscard]] symbols::SymbolTables& symbol_tables() { return *images_.symbols; }
 
  private:
-  explicit ProcessSession(std::unique_ptr<Target> target);
+  ProcessSession(std::unique_ptr<Target> target, ImageFacts images);
   void use(SharedFinder finder);
   [[nodiscard]] Result<void> read_facts();
   void read_facts(const std::vector<Region>& regions, const ProcessGeneration* before);
@@ -68,14 +69,11 @@ class ProcessSession final : public Session {
   std::unique_ptr<Target> target_;
   std::shared_ptr<GeneratedCode> generated_;
   mutable std::mutex files_mutex_;  ///< workers open files, the target opens one at a time
-  std::shared_ptr<images::FileBudget> file_budget_ = images::FileBudget::of_this_machine();
-  std::shared_ptr<images::ImageCache> images_ = std::make_shared<images::ImageCache>();
+  ImageFacts images_;
   SharedFinder finder_;  ///< null: no symbols from elsewhere
   bool reads_types_of_heaps_ = false;
-  std::shared_ptr<symbols::SymbolTables> symbol_tables_ = std::make_shared<symbols::SymbolTables>();
   std::shared_ptr<symbols::LineTables> line_tables_;  ///< null: not wanted
   bool native_names_ = true;
-  walk::Tables unwind_tables_ = std::make_shared<unwind::UnwindTables>();
   RuntimeOptions runtime_options_;
   std::shared_ptr<const ProcessGeneration> facts_;            ///< the latest generation
   std::shared_ptr<const std::vector<Region>> followed_;       ///< the list that it was last compared with

@@ -20,7 +20,7 @@ std::vector<ModuleSymbols> ProcessSession::symbol_files(const ProcessDump& dump,
     const images::Module& module = modules.modules()[i];
     if (module.kind != images::ModuleKind::elf || (!all && counts.native(index) == 0)) continue;
     const auto image = modules.image(index);
-    const auto table = image ? symbol_tables_->get(*image, module.path, path_opener()) : nullptr;
+    const auto table = image ? images_.symbols->get(*image, module.path, path_opener()) : nullptr;
     list.push_back(native_symbols(module, modules.build_id(index), table.get()));
     counts.count_into(list.back(), index);
   }

@@ -14,10 +14,12 @@ CXX = """
 #include <array>
 #include <cstdio>
 #include "mixstack/ask_memory.h"
+#include "mixstack/machine.h"
 #include "mixstack/memory_growth.h"
 #include "mixstack/report.h"
 #include "mixstack/self_walk.h"
 #include "mixstack/session.h"
+#include "mixstack/shared_images.h"
 #include "mixstack/record.h"
 #include "mixstack/recording_formats.h"
 #include "mixstack/why.h"

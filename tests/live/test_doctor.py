@@ -1,5 +1,6 @@
 """`mixstack doctor`: each right is really taken away, and what it says is compared with what a dump then does."""
 import ctypes
+import errno
 import json
 import os
 import pathlib
@@ -53,10 +54,15 @@ class Doctor(LiveCase):
         if os.geteuid() != 0:
             self.skipTest("only root can take rights away from itself like this")
 
-    def agree(self, pid, before=(), **options):
-        """What doctor says of a process is what a dump of it does."""
+    def agree(self, pid, before=(), problem=None, **options):
+        """What doctor says of a process is what a dump of it does. `problem`: what must stand in the way."""
         said, done = run("doctor", pid, "--json", before=before, **options), run("dump", pid, before=before, **options)
-        self.assertEqual(json.loads(said.stdout)["dump"], done.returncode in (0, 7), said.stdout + done.stderr)
+        document = json.loads(said.stdout)
+        self.assertEqual(document["dump"], done.returncode in (0, 7), said.stdout + done.stderr)
+        self.assertEqual(document["problem"] is None, document["dump"])
+        if problem is not None:
+            self.assertEqual(document["problem"], problem)
+            self.assertEqual(findings(said)[f"process {pid}"]["verdict"], "bad")
         self.assertEqual(said.returncode == 0, done.returncode in (0, 7))
         if said.returncode != 0:
             self.assertEqual(said.returncode, done.returncode, said.stdout + done.stderr)
@@ -75,11 +81,10 @@ class Doctor(LiveCase):
     def test_without_the_capability(self):
         self.root()
         with processes.native("guest", "deep_fiber") as target:
-            said, _ = self.agree(target.pid, user=NOBODY, group=NOBODY, extra_groups=[])
-            self.assertIn("without CAP_SYS_PTRACE", said["user"]["text"])
+            said, _ = self.agree(target.pid, problem="permission", user=NOBODY, group=NOBODY, extra_groups=[])
+            self.assertEqual(said["user"]["verdict"], "note")
             for subject in ("user", f"process {target.pid}"):
                 self.assertIn("setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search+ep", said[subject]["remedy"])
-            self.assertIn("Operation not permitted", said[f"process {target.pid}"]["text"])
 
     def test_the_line_that_is_printed_is_enough(self):
         """With the capabilities of the line, and no others, the process can be dumped, and recorded without a stop."""
@@ -110,30 +115,28 @@ class Doctor(LiveCase):
         before = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all,+sys_ptrace",
                   "--ambient-caps=-all,+sys_ptrace")
         with processes.native("guest", "deep_fiber") as target:
-            said, done = self.agree(target.pid, before=before)
-            self.assertIn("without CAP_DAC_READ_SEARCH", said["user"]["text"])
-            self.assertIn("not CAP_DAC_READ_SEARCH", done.stderr)
-            self.assertIn("cap_sys_ptrace,cap_dac_read_search+ep", done.stderr)
+            said, done = self.agree(target.pid, before=before, problem="permission")
+            self.assertEqual(said["user"]["verdict"], "note")
+            for remedy in (said["user"]["remedy"], done.stderr):
+                self.assertIn("cap_sys_ptrace,cap_dac_read_search+ep", remedy)
 
     def test_root_without_the_capability_is_in_a_container(self):
         self.root()
         said = findings(run("doctor", "--json", before=("setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace")))
-        self.assertIn("root, without CAP_SYS_PTRACE", said["user"]["text"])
+        self.assertEqual(said["user"]["verdict"], "note")
         self.assertIn("--cap-add=SYS_PTRACE", said["user"]["remedy"])
 
     def test_a_process_that_is_gone(self):
         gone = subprocess.Popen(["true"])
         gone.wait()
-        said, done = self.agree(gone.pid)
+        said, done = self.agree(gone.pid, problem="no_such_process")
         self.assertEqual(done.returncode, 3)
-        self.assertIn(f"there is no process {gone.pid}", said[f"process {gone.pid}"]["text"])
         if not os.geteuid():
-            self.assertNotIn("No such process", said["perf events"]["text"])
+            self.assertNotIn(os.strerror(errno.ESRCH), said["perf events"]["text"])
         zombie = subprocess.Popen(["true"])
         self.addCleanup(zombie.wait)
         os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
-        said, _ = self.agree(zombie.pid)
-        self.assertIn("zombie", said[f"process {zombie.pid}"]["text"])
+        self.agree(zombie.pid, problem="zombie")
 
     def test_no_remedy_that_cannot_work(self):
         """A file with a capability that the bounding set lacks cannot be executed."""
@@ -167,18 +170,17 @@ class Doctor(LiveCase):
     def test_a_filter_that_denies(self):
         with processes.native("guest", "deep_fiber") as target:
             before = (sys.executable, "-c", WITH_A_FILTER, DENY)
-            said, done = self.agree(target.pid, before=before)
+            said, done = self.agree(target.pid, before=before, problem="permission")
             self.assertEqual(said["ptrace"]["verdict"], "bad")
-            self.assertIn("seccomp", said["ptrace"]["text"])
-            self.assertIn("--cap-add=SYS_PTRACE", said["ptrace"]["remedy"])
-            self.assertIn("seccomp", done.stderr)
+            for remedy in (said["ptrace"]["remedy"], done.stderr):
+                self.assertIn("--cap-add=SYS_PTRACE", remedy)
             self.assertFalse(json.loads(run("doctor", "--json", before=before).stdout)["dump"])
 
     def test_a_filter_that_kills(self):
         """Only the child that tries it is killed."""
         said = run("doctor", "--json", before=(sys.executable, "-c", WITH_A_FILTER, KILL))
-        self.assertEqual(said.returncode, 4, said.stderr)
-        self.assertIn("killed", findings(said)["ptrace"]["text"])
+        self.assertEqual((said.returncode, json.loads(said.stdout)["problem"]), (4, "permission"), said.stderr)
+        self.assertEqual(findings(said)["ptrace"]["verdict"], "bad")
         begin = bytes(mixstack_dump.binary()) + b"\0doctor"
         deadline = time.monotonic() + 5  # they are killed with their parent, a moment later
         while left := [p for p in pathlib.Path("/proc").glob("[0-9]*/cmdline")
@@ -195,7 +197,8 @@ class Doctor(LiveCase):
         try:
             self.assertEqual(hides.stdout.readline(), b"READY\n")
             for before in ((), (sys.executable, "-c", WITH_A_FILTER, DENY)):
-                said, done = self.agree(hides.pid, before=before, user=NOBODY, group=NOBODY, extra_groups=[])
+                said, done = self.agree(hides.pid, before=before, problem="permission", user=NOBODY, group=NOBODY,
+                                        extra_groups=[])
                 self.assertIn("PR_SET_DUMPABLE", said[f"process {hides.pid}"]["remedy"])
                 self.assertIn("PR_SET_DUMPABLE", done.stderr)
         finally:
@@ -208,8 +211,8 @@ class Doctor(LiveCase):
             libc = ctypes.CDLL(None, use_errno=True)
             libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
             self.assertEqual(libc.ptrace(0x4206, target.pid, None, None), 0)  # PTRACE_SEIZE
-            said, _ = self.agree(target.pid)
-            self.assertIn(f"already traced by pid {os.getpid()}", said[f"process {target.pid}"]["text"])
+            said, _ = self.agree(target.pid, problem="already_traced")
+            self.assertIn(str(os.getpid()), said[f"process {target.pid}"]["text"])
 
     def test_another_user_namespace(self):
         if subprocess.run(["unshare", "--user", "true"], capture_output=True, check=False).returncode != 0:
@@ -224,13 +227,13 @@ class Doctor(LiveCase):
             self.skipTest("no pid namespace can be made here")
         with processes.native("guest", "deep_fiber") as target:
             before = ("unshare", "--pid", "--fork", "--kill-child", "--")
-            said, done = self.agree(target.pid, before=before)
+            said, done = self.agree(target.pid, before=before, problem="foreign_proc")
             self.assertEqual((said["/proc"]["verdict"], done.returncode, done.stdout), ("bad", 10, ""))
             self.assertIn("nsenter", done.stderr)
             for words in (["ps"], ["agent", "status", target.pid], ["pack", target.pid, "-o", "-"], ["symbols", "status", target.pid]):
                 told = run(*words, before=before)
                 self.assertEqual((told.returncode, told.stdout), (10, ""), words)
-                self.assertIn("another pid namespace", told.stderr)
+                self.assertIn("nsenter", told.stderr)
         # It has become sleep by then.
         inner = "sleep 100 & pid=$!; sleep 0.5; exec {} dump $pid".format(mixstack_dump.binary())
         for words, status in ((["--mount-proc"], 0), ([], 10)):
@@ -264,7 +267,7 @@ class Doctor(LiveCase):
             said = run("doctor", "--json", user=NOBODY, group=NOBODY, extra_groups=[])
             event = findings(said)["perf events"]
             self.assertEqual(event["verdict"] == "ok", json.loads(said.stdout)["perf_events"])
-            self.assertIn("kernel.perf_event_paranoid is 3", event["text"])
+            self.assertIn("kernel.perf_event_paranoid", event["text"])
         finally:
             path.write_text(before)
 

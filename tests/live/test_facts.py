@@ -134,10 +134,6 @@ class Facts(LiveCase):
         waited = self.threads()["pipe"]["off_cpu_ns"] / 1e9
         self.assertGreater(waited, before - begin - 0.1)
         self.assertLess(waited, time.monotonic() - begin + 0.2)
-        time.sleep(1.2)
-        text = subprocess.run([mixstack_dump.binary(), "dump", str(self.program.pid)], capture_output=True, text=True,
-                              timeout=60, check=True).stdout
-        self.assertRegex(text, r"(?m)^Thread \d+ flock, sleeping in flock\(.*\), last ran \d+ s ago$")
 
     def test_a_collection_that_cannot_begin(self):
         with processes.scenario("gc_held_up") as debuggee:
@@ -149,10 +145,6 @@ class Facts(LiveCase):
             tids = {t["name"]: t["tid"] for t in dump["threads"]}
             self.assertEqual(dump["process"]["runtimes"][0]["suspension"],
                              {"by": tids["collector"], "waits_for": [tids["holder"]]})
-            text = subprocess.run([mixstack_dump.binary(), "dump", str(debuggee.pid)], capture_output=True, text=True,
-                                  timeout=60, check=True).stdout
-            self.assertIn(f"thread {tids['collector']} stops the runtime's threads (a garbage collection, mostly) and "
-                          f"waits for one in cooperative mode: {tids['holder']}\n", text)
 
 
 if __name__ == "__main__":

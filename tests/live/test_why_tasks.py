@@ -34,19 +34,12 @@ class WhyTasks(WhyCase):
             alone = self.chains(answer)
             self.assertEqual({methods for methods, _ in alone}, {ORDER})
             self.assertEqual(sum(chain["count"] for _, chain in alone), 7)
-            text = mixstack_dump.run("why", debuggee.pid)[1]
-            self.assertIn("waits for all of several tasks, one of them the async method OrderApi.GetOrder 0x", text)
-            self.assertIn(", 300 in all", text)
-            self.assertIn("waits for any of several tasks, one of them the async method OrderApi.GetOrder 0x", text)
 
     def test_a_dump_names_the_method_too(self):
         with processes.scenario("many_tasks") as debuggee:
             dump = json.loads(mixstack_dump.run("dump", debuggee.pid, "--json")[1])
             [wait] = [t["wait"] for t in dump["threads"] if t["name"] == "all"]
             self.assertIn("OrderApi.GetOrder(", wait["method"])
-            text = mixstack_dump.run("dump", debuggee.pid)[1]
-            self.assertIn("one of them the async method OrderApi.GetOrder 0x", text)
-            self.assertNotIn("waits for all of several tasks, one of them System.Runtime.CompilerServices", text)
 
     def test_tasks_of_sources_of_values(self):
         words = {"item": "an item of a channel", "room": "room in a channel", "bytes": "bytes of a PipeReader",

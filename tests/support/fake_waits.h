@@ -1,4 +1,5 @@
-// A runtime of .NET 11 whose threads wait for managed objects, laid out by hand.
+// A runtime of .NET 11 whose threads wait for managed objects, or an earlier one whose threads wait for handles of the
+// system, laid out by hand.
 #pragma once
 
 #include <utility>
@@ -15,8 +16,10 @@ class FakeWaits : public FakeHeap {
   static constexpr Address kCache = 0x7c0000003000, kThreads = 0x7c0000010000, kEach = 0x10000;
   static constexpr std::uint32_t kFreeIndex = 108;
 
-  FakeWaits() {
-    layouts.algorithms.waits = dotnet::WaitForm::managed;
+  explicit FakeWaits(const nlohmann::json& descriptor_json = x64_descriptor(),
+                     dotnet::WaitForm form = dotnet::WaitForm::managed)
+      : FakeHeap(descriptor_json) {
+    layouts.algorithms.waits = form;
     layouts.sync_table.object = {8};
     layouts.sync_table.lock = {0};
     layouts.sync_table.free_index = {kFreeIndex};

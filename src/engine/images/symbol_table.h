@@ -82,26 +82,4 @@ class SymbolTable {
   std::unique_ptr<Plt> plt_;
 };
 
-/// Remembers answers: addresses on stacks repeat. One per thread of use; borrows the table.
-class SymbolCache {
- public:
-  explicit SymbolCache(const SymbolTable& table) : table_(&table) {}
-  [[nodiscard]] std::uint32_t find_index(std::uint64_t address) {
-    auto& slot = slots_[(address ^ address >> 9) % kSlots];
-    if (slot.address == address && slot.is_used) return slot.index;
-    slot = {address, table_->find_index(address), true};
-    return slot.index;
-  }
-
- private:
-  static constexpr std::size_t kSlots = 1024;
-  struct Slot {
-    std::uint64_t address = 0;
-    std::uint32_t index = SymbolTable::kNone;
-    bool is_used = false;
-  };
-  const SymbolTable* table_;
-  std::vector<Slot> slots_ = std::vector<Slot>(kSlots);
-};
-
 }  // namespace mixstack::images

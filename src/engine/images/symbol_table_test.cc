@@ -225,16 +225,5 @@ TEST(SymbolTable, GdbAgrees) {
   EXPECT_GT(equal, 150u);
 }
 
-TEST(SymbolCache, GivesTheTablesAnswers) {
-  const auto table = open_table(kLibc);
-  SymbolCache cache(*table);
-  const auto text = *open_image(kLibc)->section(".text");
-  std::mt19937_64 random(3);
-  for (int i = 0; i < 100000; i++) {
-    const std::uint64_t a = text.address + random() % 4096 * 17;
-    ASSERT_EQ(cache.find_index(a), table->find_index(a));
-  }
-}
-
 }  // namespace
 }  // namespace mixstack::images

@@ -1,4 +1,9 @@
 // Finds rules that are not cached: from the dynamic linker to the unwind information's entry to the rule.
+// Input: an address of our own process, in a signal handler. Output: the rule of the frame there, or why there is none.
+// Algorithm: 1. The dynamic linker names the object. 2. Its record is kept, if it has an identity. 3. A binary search
+// in .eh_frame_hdr finds the entry, which is interpreted up to the address. 4. PLTs, signal trampolines and known
+// faults of entries are proved by bytes. Bounds: no allocation, no lock, no call that is not async-signal-safe; records
+// are of a fixed number.
 #include <algorithm>
 
 #include "engine/self_walk/walk.h"

@@ -34,14 +34,14 @@ std::shared_ptr<const images::SymbolTable> SymbolTables::get(const std::shared_p
   const bool fetches = fetch_ && effort == Effort::any;
   {
     const std::lock_guard lock(mutex_);
-    if (const auto it = tables_.find(image.get()); it != tables_.end() && (it->second.is_final || !fetches))
+    if (const auto it = tables_.find({image.get(), path}); it != tables_.end() && (it->second.is_final || !fetches))
       return it->second.table;
   }
   // Built outside the lock: two threads may build the same table, but none waits for another image.
   auto table = images::SymbolTable::build(images::find_symbol_sources(image, path, open, fetches ? fetch_ : nullptr));
   const std::lock_guard lock(mutex_);
   if (tables_.size() >= kMost) tables_.clear();
-  Entry& entry = tables_[image.get()];
+  Entry& entry = tables_[{image.get(), path}];
   if (entry.table == nullptr || (fetches && !entry.is_final)) {
     const bool names_functions = table->is_full() || table->sources().mini != nullptr;  // nothing is fetched then
     entry = {image, std::move(table), fetches || !fetch_ || names_functions};

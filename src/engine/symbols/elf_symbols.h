@@ -1,9 +1,11 @@
 // Names of native frames from the symbol tables of ELF images.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
+#include <string>
+#include <utility>
 
 #include "engine/images/debug_file.h"
 #include "engine/images/module_map.h"
@@ -33,10 +35,12 @@ class SymbolTables {
     bool is_final = false;  ///< nothing more can be fetched for it
   };
   static constexpr std::size_t kMost = 1024;  // when there are more, it starts anew
+  /// By image and path: debug files are also looked for beside an image.
+  using Key = std::pair<const images::ElfImage*, std::string>;
   images::DebugFetcher fetch_;
   bool has_names_;
   std::mutex mutex_;
-  std::unordered_map<const images::ElfImage*, Entry> tables_;
+  std::map<Key, Entry> tables_;
 };
 
 /// A place in an image without its symbol: module and offset.

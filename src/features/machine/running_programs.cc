@@ -1,4 +1,3 @@
-#include "features/machine/running_programs.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -13,13 +12,14 @@
 #include "base/system/small_file.h"
 #include "dotnet/code/runtime.h"
 #include "engine/images/module_map.h"
+#include "mixstack/machine.h"
 #include "process/live/live_target.h"
 #include "process/live/proc_dir.h"
 #include "process/live/proc_files.h"
 #include "process/live/process_usage.h"
 #include "session/native_aot.h"
 
-namespace mixstack::machine {
+namespace mixstack {
 namespace {
 
 constexpr std::size_t kMostMaps = 16 << 20;  // bytes of one process's list of mappings
@@ -180,6 +180,7 @@ bool RunningProgram::is_called(std::string_view name) const {
 Result<RunningPrograms> running_programs(std::chrono::milliseconds interval) {
   if (base::is_proc_of_other_pid_namespace()) return fail(base::other_pid_namespace_error());
   RunningPrograms found;
+  found.as_root = ::geteuid() == 0;
   std::vector<process::ProcDir> dirs;  // held open: a pid that is used again is never taken for the process
   std::vector<std::uint64_t> used;
   const auto own = static_cast<std::uint32_t>(::getpid());
@@ -207,4 +208,4 @@ Result<RunningPrograms> running_programs(std::chrono::milliseconds interval) {
   return found;
 }
 
-}  // namespace mixstack::machine
+}  // namespace mixstack

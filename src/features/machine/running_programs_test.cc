@@ -1,8 +1,8 @@
-#include "features/machine/running_programs.h"
-
 #include <gtest/gtest.h>
 
-namespace mixstack::machine {
+#include "mixstack/machine.h"
+
+namespace mixstack {
 namespace {
 
 TEST(RunningProgramsTest, NamesOfAProgram) {
@@ -16,4 +16,4 @@ TEST(RunningProgramsTest, NamesOfAProgram) {
 }
 
 }  // namespace
-}  // namespace mixstack::machine
+}  // namespace mixstack

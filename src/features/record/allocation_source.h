@@ -16,7 +16,7 @@
 #include "features/record/real_time_turn.h"
 #include "features/record/sample_source.h"
 #include "features/record/shared_recording.h"
-#include "features/record/stack_bytes.h"
+#include "features/record/stack_blocks.h"
 #include "features/record/stack_ends.h"
 #include "process/live/proc_dir.h"
 #include "process/perf/write_watch.h"
@@ -104,7 +104,7 @@ class AllocationSource final : public SampleSource {
   std::vector<NewObject> objects_;  ///< of `hits_`
   HitCost cost_;
   WindowRule rule_;
-  StackBytes stacks_;
+  StackBlocks stacks_;
   StackEnds ends_;
   RealTimeTurn turn_;
   std::minstd_rand random_{static_cast<std::uint32_t>(monotonic_ns())};

@@ -15,7 +15,7 @@
 namespace mixstack::record {
 
 /// One mapping of code: when (CLOCK_MONOTONIC, ns), where, and of which file (inode 0: no file).
-struct MappedCode {
+struct CodeMapping {
   std::uint64_t time_ns = 0;
   AddressRange range;
   std::uint64_t inode = 0, file_offset = 0;
@@ -26,7 +26,7 @@ struct MappedCode {
 class KnownCode {
  public:
   /// The parts that held other code, or none, before.
-  [[nodiscard]] std::vector<AddressRange> learn(const MappedCode& code) {
+  [[nodiscard]] std::vector<AddressRange> learn(const CodeMapping& code) {
     std::vector<AddressRange> changed;
     if (code.range.empty()) return changed;
     if (pieces_.size() >= kMost) pieces_.clear();
@@ -68,7 +68,7 @@ class CodeChanges {
  public:
   static constexpr std::uint64_t kKept = 1'000'000'000;  ///< ns; samples are walked long before that
 
-  void add(const MappedCode& change) {
+  void add(const CodeMapping& change) {
     begin_turn(change.time_ns);
     const Address first = change.range.begin >> kShift, last = (change.range.end - 1) >> kShift;
     if (change.range.end <= change.range.begin) return;
@@ -87,7 +87,7 @@ class CodeChanges {
     return std::any_of(turns_.begin(), turns_.end(), [&](const Parts& parts) {
       const auto part = parts.find(place >> kShift);
       return part != parts.end() &&
-             std::any_of(part->second.begin(), part->second.end(), [&](const MappedCode& change) {
+             std::any_of(part->second.begin(), part->second.end(), [&](const CodeMapping& change) {
                return change.time_ns > after_ns && change.time_ns <= until_ns && change.range.contains(place);
              });
     });
@@ -98,7 +98,7 @@ class CodeChanges {
   static constexpr unsigned kShift = 21;  // parts of 2 MiB
   static constexpr std::size_t kMostOfOne = 1024, kMostEntries = 1u << 16;
 
-  using Parts = std::unordered_map<Address, std::vector<MappedCode>>;
+  using Parts = std::unordered_map<Address, std::vector<CodeMapping>>;
 
   /// Forgets all changes older than the previous turn: a program may map code all the time.
   void begin_turn(std::uint64_t now_ns) {

@@ -8,7 +8,7 @@
 #include "features/record/round_clock.h"
 #include "features/record/run_balance.h"
 #include "features/record/sample_source.h"
-#include "features/record/stack_bytes.h"
+#include "features/record/stack_blocks.h"
 #include "process/bpf/task_iterator.h"
 
 namespace mixstack::record {
@@ -40,7 +40,7 @@ class IteratorSource final : public SampleSource {
   std::uint32_t hertz_;
   bpf::TaskIterator iterator_;
   RoundClock clock_;
-  StackBytes stacks_;
+  StackBlocks stacks_;
   std::uint64_t due_ns_;
   std::uint32_t round_ = 0;    ///< full rounds: those that report every thread
   std::uint64_t last_ns_ = 0;  ///< time of the last round

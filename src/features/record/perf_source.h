@@ -7,7 +7,7 @@
 
 #include "base/system/scoped_fd.h"
 #include "features/record/sample_source.h"
-#include "features/record/stack_bytes.h"
+#include "features/record/stack_blocks.h"
 #include "features/record/stack_ends.h"
 #include "process/perf/perf_sampler.h"
 
@@ -49,7 +49,7 @@ class PerfSource final : public SampleSource, private perf::PerfVisitor {
   PerfSourceOptions options_;
   perf::PerfSampler sampler_;
   SampleBatch batch_;
-  StackBytes stacks_;
+  StackBlocks stacks_;
   StackEnds ends_;
   std::unordered_map<ThreadId, std::string> names_;
   std::minstd_rand random_{static_cast<std::uint32_t>(monotonic_ns())};

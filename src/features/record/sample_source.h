@@ -56,8 +56,8 @@ struct SampleBatch {
   std::vector<ThreadId> unseen;  ///< have run since their last sample; the round did not look where they are now
   std::uint32_t source = 0;      ///< index of the source; `repeats` repeat samples of the same source
   std::vector<UnplacedBytes> unplaced;
-  std::vector<ThreadId> ended;     ///< threads that have ended: their ids may be used again
-  std::vector<MappedCode> mapped;  ///< since the last batch of this source
+  std::vector<ThreadId> ended;      ///< threads that have ended: their ids may be used again
+  std::vector<CodeMapping> mapped;  ///< since the last batch of this source
   /// CLOCK_MONOTONIC, ns. Samples of a round were taken between its time and this; 0: at their own time.
   std::uint64_t until_ns = 0;
   /// The source has reported all mappings made until then (ns); 0: it does not say.

@@ -6,7 +6,7 @@
 namespace mixstack::record {
 
 void SampleWalker::note_mapped(SampleBatch& batch) {
-  for (const MappedCode& code : batch.mapped)
+  for (const CodeMapping& code : batch.mapped)
     for (const AddressRange& part : known_code_.learn(code))
       changes_.add({code.time_ns, part, code.inode, code.file_offset});
   if (!batch.mapped.empty()) mappings_.list = nullptr;

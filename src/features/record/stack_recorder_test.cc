@@ -487,7 +487,7 @@ StackRecorder::Options told_mappings() {
   return options;
 }
 
-SampleBatch told(std::uint64_t until_ns, std::vector<MappedCode> mapped = {}) {
+SampleBatch told(std::uint64_t until_ns, std::vector<CodeMapping> mapped = {}) {
   SampleBatch batch;
   batch.mapped = std::move(mapped);
   batch.mapped_until_ns = until_ns;

@@ -16,7 +16,7 @@ bool is_large(const Recording& recording) {
 
 }  // namespace
 
-LiveRecorder::LiveRecorder(LiveOptions options, std::uint32_t pid)
+LiveRecorder::LiveRecorder(LiveRecorderOptions options, std::uint32_t pid)
     : options_(std::move(options)), pid_(pid), start_ns_(record::monotonic_ns()), began_ns_(start_ns_) {
   options_.shown.idle = true;  // the browser chooses
   options_.shown.by_process = false;

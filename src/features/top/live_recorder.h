@@ -13,7 +13,7 @@
 
 namespace mixstack::top {
 
-struct LiveOptions {
+struct LiveRecorderOptions {
   record::RecorderOptions recorder{};  ///< `stacks.process`, `.kernel` and `.start_ns` are ours
   ProfileOptions shown{};              ///< which samples and frames are counted
   std::function<Result<std::unique_ptr<Session>>(std::uint32_t pid)> open_process = Session::open_process;
@@ -23,7 +23,7 @@ struct LiveOptions {
 /// and stacks have become many. That takes some milliseconds without samples. Not thread-safe.
 class LiveRecorder {
  public:
-  LiveRecorder(LiveOptions options, std::uint32_t pid);
+  LiveRecorder(LiveRecorderOptions options, std::uint32_t pid);
   /// Starts sampling. Errors: as `record::open_recorder`.
   [[nodiscard]] tl::expected<void, record::NotOpened> begin();
   /// Adds the samples since the last call to the browser. Follows a process that became another program.
@@ -50,7 +50,7 @@ class LiveRecorder {
   [[nodiscard]] std::uint64_t lost_of_part() const;
   [[nodiscard]] std::uint64_t skipped_of_part() const;
 
-  LiveOptions options_;
+  LiveRecorderOptions options_;
   std::uint32_t pid_;
   std::uint64_t start_ns_, began_ns_;
   std::uint64_t cpu_before_ns_ = 0;  ///< CPU time of mixstack at the start

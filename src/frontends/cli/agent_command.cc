@@ -6,8 +6,9 @@
 #include <system_error>
 
 #include "agent/client/agent_client.h"
+#include "agent/client/agent_status.h"
+#include "agent/protocol/protocol.h"
 #include "base/system/proc_mount.h"
-#include "frontends/cli/agent_status.h"
 #include "frontends/cli/end_signals.h"
 #include "frontends/cli/fd_output.h"
 #include "frontends/cli/output_place.h"
@@ -63,8 +64,9 @@ ExitCode print(const Environment& environment, std::string_view text) {
 ExitCode print_status(const AgentArguments& arguments, const Environment& environment,
                       const agent_client::Outcome<agent_link::Report>& report) {
   if (!report) return complain(environment, report.error());
-  return print(environment, arguments.verb == Verb::status && arguments.json ? status_json(arguments.pid, *report)
-                                                                             : status_text(arguments.pid, *report));
+  return print(environment, arguments.verb == Verb::status && arguments.json
+                                ? agent_client::status_json(arguments.pid, *report)
+                                : agent_client::status_text(arguments.pid, *report));
 }
 
 /// Makes a relative path absolute: the process has another working folder.

@@ -17,11 +17,11 @@
 #include <utility>
 
 #include "frontends/cli/command_table.h"
-#include "frontends/cli/completions.h"
 #include "frontends/cli/heap_question.h"
 #include "frontends/cli/help.h"
 #include "frontends/cli/parsing.h"
 #include "frontends/cli/version.h"
+#include "output/help/completions.h"
 
 namespace mixstack::cli {
 namespace {
@@ -346,7 +346,7 @@ Invocation parse_agent(std::vector<std::string> arguments) {
   using Verb = AgentArguments::Verb;
   constexpr std::string_view kVerbs = "attach, status, stop or record";
   const std::string verb = arguments.empty() ? "" : arguments.front();
-  if (verb == "-h" || verb == "--help" || verb == "help") return {Action::print, {}, help_text(agent_page())};
+  if (verb == "-h" || verb == "--help" || verb == "help") return {Action::print, {}, help::help_text(agent_page())};
   Invocation result{Action::agent, {}, {}};
   AgentArguments& agent = result.agent;
   if (verb == "attach") {
@@ -386,13 +386,13 @@ Invocation parse_completions(std::vector<std::string> arguments) {
       completions_page());
   if (result.action != Action::print || !result.text.empty()) return result;
   if (format == "bash") {
-    result.text = bash_completions(command_table());
+    result.text = help::bash_completions(command_table());
   } else if (format == "zsh") {
-    result.text = zsh_completions(command_table());
+    result.text = help::zsh_completions(command_table());
   } else if (format == "fish") {
-    result.text = fish_completions(command_table());
+    result.text = help::fish_completions(command_table());
   } else if (format == "man") {
-    result.text = man_page(command_table());
+    result.text = help::man_page(command_table());
   } else {
     return wrong(format.empty() ? "for which shell? bash, zsh or fish; man: the manual page"
                                 : fmt::format("'{}' is none of bash, zsh, fish, man", format));
@@ -411,7 +411,7 @@ std::string read_recording_name(RawOptions& raw, SymbolsArguments& symbols) {
 Invocation parse_symbols(std::vector<std::string> arguments) {
   using Verb = SymbolsArguments::Verb;
   const std::string verb = arguments.empty() ? "" : arguments.front();
-  if (verb == "-h" || verb == "--help" || verb == "help") return {Action::print, {}, help_text(symbols_page())};
+  if (verb == "-h" || verb == "--help" || verb == "help") return {Action::print, {}, help::help_text(symbols_page())};
   if (verb != "status" && verb != "fetch")
     return wrong(fmt::format("symbols: say what to do: status or fetch{}", nearest(verb, {"status", "fetch"})));
   arguments.erase(arguments.begin());
@@ -492,8 +492,8 @@ std::vector<std::string> command_names() {
 Invocation parse_arguments(std::vector<std::string> arguments) {
   if (arguments.empty()) return wrong("say what to do: mixstack dump PID");
   const std::string first = arguments.front();
-  if (wants_help_as_json(arguments)) return {Action::print, {}, help_json(command_table(), first)};
-  if (first == "--help" || first == "-h" || first == "help") return {Action::print, {}, help_text(main_page())};
+  if (wants_help_as_json(arguments)) return {Action::print, {}, help::help_json(command_table(), first)};
+  if (first == "--help" || first == "-h" || first == "help") return {Action::print, {}, help::help_text(main_page())};
   if (first == "--version" || first == "-V") return {Action::print, {}, version_text()};
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (auto invocation = parse_command(first, rest)) {

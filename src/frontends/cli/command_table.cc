@@ -6,6 +6,7 @@
 
 #include "frontends/cli/arguments.h"
 #include "frontends/cli/help.h"
+#include "frontends/cli/version.h"
 
 namespace mixstack::cli {
 namespace {
@@ -47,7 +48,7 @@ TableOption table_option(const OptionShape& shape, const std::vector<HelpBlock>&
       for (const std::string& name : entry.names()) {
         if (std::find(shape.names.begin(), shape.names.end(), name) == shape.names.end()) continue;
         option.names.push_back(name);
-        option.description = brief(entry);
+        option.description = help::brief(entry);
         option.text = entry.description;
         option.group = block.heading;
         option.value = shape.takes_value ? entry.value_word() : "";
@@ -107,6 +108,7 @@ TableCommand command_of(const std::string& name, const std::string& description)
 
 CommandTable command_table() {
   CommandTable table;
+  table.version = version_number();
   table.help = main_page().blocks;
   for (const HelpBlock& block : table.help) {
     if (block.kind != HelpBlock::Kind::commands) continue;
@@ -114,7 +116,7 @@ CommandTable command_table() {
       const std::string name = entry.left.substr(0, entry.left.find(' '));  // "dump" of "dump --core FILE"
       const auto same = [&](const TableCommand& known) { return known.name == name; };
       if (std::none_of(table.commands.begin(), table.commands.end(), same))
-        table.commands.push_back(command_of(name, brief(entry)));
+        table.commands.push_back(command_of(name, help::brief(entry)));
     }
   }
   return table;

@@ -1,55 +1,16 @@
-// Every command with its options, from their pages (help.h) and parsers: the source of completions, the manual page and
-// `--help --json`.
+// Every command with its options, from their pages (help.h) and parsers.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "frontends/cli/help_page.h"
-#include "frontends/cli/option_shape.h"
+#include "output/help/command_table.h"
 
 namespace mixstack::cli {
 
-/// The kind of an option's value, for completion.
-enum class ValueKind : std::uint8_t { none, anything, file, folder, process, words };
-
-struct TableOption {
-  std::vector<std::string> names;  ///< names in the help; the word of a positional argument
-  bool is_positional = false;
-  bool takes_many = false;
-  ValueKind kind = ValueKind::none;
-  std::string value;               ///< "FILE"
-  std::vector<std::string> words;  ///< of ValueKind::words
-  std::string description;         ///< short
-  std::string text;                ///< whole
-  std::string group;               ///< heading of its part of the help; empty: none
-  bool is_documented = false;      ///< false: missing in the help, which fails a test
-};
-
-/// A command, or a command and its verb: "dump", "agent record".
-struct TableLine {
-  std::string words;
-  std::vector<TableOption> options;
-};
-
-struct TableCommand {
-  std::string name;
-  std::string description;
-  std::vector<std::string> verbs;  ///< empty: it has none
-  std::vector<TableLine> lines;    ///< one, or one per verb
-  std::vector<HelpBlock> help;
-};
-
-struct CommandTable {
-  std::vector<HelpBlock> help;  ///< of the program itself
-  std::vector<TableCommand> commands;
-};
+using help::CommandTable;
+using help::TableCommand;
+using help::TableLine;
+using help::TableOption;
+using help::ValueKind;
 
 [[nodiscard]] CommandTable command_table();
-
-/// One JSON document (docs/formats/help.schema.json) about one command; about all if `command` is none.
-[[nodiscard]] std::string help_json(const CommandTable& table, std::string_view command);
 
 }  // namespace mixstack::cli

@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "frontends/cli/arguments.h"
-#include "frontends/cli/completions.h"
 #include "frontends/cli/help.h"
 #include "output/formats/format.h"
+#include "output/help/completions.h"
 
 namespace mixstack::cli {
 namespace {
@@ -55,8 +55,9 @@ TEST(CommandTable, EveryOptionInTheHelpIsOneOfTheParser) {
 
 TEST(CommandTable, CompletionsAndManualPageHaveEveryOption) {
   const CommandTable table = command_table();
-  const std::string bash = bash_completions(table), zsh = zsh_completions(table), fish = fish_completions(table);
-  const std::string man = man_page(table);
+  const std::string bash = help::bash_completions(table), zsh = help::zsh_completions(table),
+                    fish = help::fish_completions(table);
+  const std::string man = help::man_page(table);
   std::size_t options = 0;
   for (const TableCommand& command : table.commands)
     for (const TableLine& line : command.lines)
@@ -102,7 +103,7 @@ TEST(CommandTable, HelpNamesTheFormatsThatAreTaken) {
   for (std::size_t i = 0; i <= static_cast<std::size_t>(formats::kLastFormat); i++) {
     const std::string word(formats::word_of(static_cast<formats::Format>(i)));
     for (const HelpPage& page : {record_page(), convert_page()}) {
-      const HelpEntry* format = find_entry(page.blocks, "--format");
+      const HelpEntry* format = help::find_entry(page.blocks, "--format");
       ASSERT_NE(format, nullptr);
       EXPECT_NE(format->description.find(word), std::string::npos) << word << " in " << format->description;
     }
@@ -149,7 +150,7 @@ TEST(CommandTable, HelpAsJsonIsTheSameTable) {
     for (const Json& line : one["commands"][0]["lines"]) options -= line["options"].size() + line["arguments"].size();
     EXPECT_EQ(options, 0u) << command.name;
   }
-  const Json record = Json::parse(help_json(table, "record"))["commands"][0]["lines"][0];
+  const Json record = Json::parse(help::help_json(table, "record"))["commands"][0]["lines"][0];
   const auto rate = std::find_if(record["options"].begin(), record["options"].end(),
                                  [](const Json& option) { return option["names"].back() == "--rate"; });
   ASSERT_NE(rate, record["options"].end());
@@ -170,18 +171,18 @@ TEST(HelpPage, IsWrittenInColumns) {
                                             "so many words that they do not have room in one line of a page and go on "
                                             "in the next"}}),
                        table("Marks", "  M managed\n")}};
-  EXPECT_EQ(help_text(page),
+  EXPECT_EQ(help::help_text(page),
             "What it is.\n\nUsage: prog x\n       prog y\n\nOf what:\n"
             "  -a, --all N...   one: two and more\n"
             "      --a-long-name VALUE\n                   below\n"
             "      --words      so many words that they do not have room in one line of a\n"
             "                   page and go on in the next\n\nMarks:\n  M managed\n");
-  const HelpEntry* entry = find_entry(page.blocks, "-a");
+  const HelpEntry* entry = help::find_entry(page.blocks, "-a");
   ASSERT_NE(entry, nullptr);
   EXPECT_EQ(entry->names(), (std::vector<std::string>{"-a", "--all"}));
   EXPECT_EQ(entry->value_word(), "N");
-  EXPECT_EQ(brief({"", "", "one; two"}), "one");
-  EXPECT_EQ(find_entry(page.blocks, "--none"), nullptr);
+  EXPECT_EQ(help::brief({"", "", "one; two"}), "one");
+  EXPECT_EQ(help::find_entry(page.blocks, "--none"), nullptr);
 }
 
 TEST(HelpPage, EveryPageFitsATerminal) {

@@ -7,13 +7,13 @@
 
 #include "frontends/cli/empty_view.h"
 #include "frontends/cli/fd_output.h"
-#include "frontends/cli/nameless_code.h"
 #include "frontends/cli/profile_file.h"
 #include "frontends/cli/recording_input.h"
 #include "frontends/cli/recording_names.h"
 #include "output/formats/difference.h"
 #include "output/formats/folded_reader.h"
 #include "output/report/escape.h"
+#include "output/report/nameless_code.h"
 
 namespace mixstack::cli {
 namespace {
@@ -50,7 +50,8 @@ std::string remarks(const Recording& recording, const std::string& path, bool sa
   std::string text = changed_words(recording, path);
   if (said_nameless) return text;
   const std::string file = path == "-" ? "FILE.mxr" : report::escape_for_terminal(path);
-  if (const std::string words = nameless_words(recording, file); !words.empty()) text += "mixstack: " + words + "\n";
+  if (const std::string words = report::nameless_words(recording, file); !words.empty())
+    text += "mixstack: " + words + "\n";
   return text;
 }
 

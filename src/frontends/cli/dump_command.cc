@@ -23,10 +23,10 @@
 #include <string_view>
 #include <system_error>
 
+#include "features/machine/refusal_facts.h"
 #include "frontends/cli/fd_output.h"
 #include "frontends/cli/heap_question.h"
 #include "frontends/cli/ps_command.h"
-#include "frontends/cli/refusal_facts.h"
 #include "frontends/cli/symbol_options.h"
 #include "frontends/cli/terminal.h"
 #include "output/report/core_errors.h"
@@ -221,15 +221,15 @@ std::optional<ExitCode> complain_of_bpf(const Error& error, const Environment& e
 
 tl::expected<OpenedTarget, ExitCode> open_process(const DumpArguments& arguments, const SymbolOptions& symbols,
                                                   const Environment& environment) {
-  const report::RefusalFacts facts = read_refusal_facts(arguments.pid);
+  const report::RefusalFacts facts = machine::read_refusal_facts(arguments.pid);
   if (const auto problem = report::foreseen_problem(facts); problem != report::Problem::none)
     return tl::unexpected(complain(environment, problem, {}, facts));
   // The name that it had, for a process that has vanished since.
   const auto complain_of = [&environment, pid = arguments.pid, comm = facts.comm](const Error& error) {
-    report::RefusalFacts now = read_refusal_facts(pid);
+    report::RefusalFacts now = machine::read_refusal_facts(pid);
     if (now.comm.empty()) now.comm = comm;
-    now.seccomp =
-        error.code == ErrorCode::permission_denied && filter_could_be_why(now) && process::ptrace_is_filtered();
+    now.seccomp = error.code == ErrorCode::permission_denied && machine::filter_could_be_why(now) &&
+                  process::ptrace_is_filtered();
     return complain(environment, report::problem_of(error, now), error, now);
   };
   auto session = (arguments.no_stop ? environment.open_unstopped : environment.open_process)(arguments.pid);
@@ -249,19 +249,19 @@ tl::expected<OpenedTarget, ExitCode> open_target(const DumpArguments& arguments,
   return is_core ? open_core(arguments, symbols, environment) : open_process(arguments, symbols, environment);
 }
 
-tl::expected<Dumped, ExitCode> dump_target(const DumpArguments& arguments, const SymbolOptions& symbols,
-                                           const Environment& environment) {
+tl::expected<DumpedTarget, ExitCode> dump_target(const DumpArguments& arguments, const SymbolOptions& symbols,
+                                                 const Environment& environment) {
   auto opened = open_target(arguments, symbols, environment);
   if (!opened) return tl::unexpected(opened.error());
   auto dump = opened->session->dump(arguments.options);
   if (!dump) return tl::unexpected(opened->complain(dump.error()));
-  return Dumped{std::move(opened->session), std::move(*dump)};
+  return DumpedTarget{std::move(opened->session), std::move(*dump)};
 }
 
 namespace {
 
 /// Counters of the dump's runtimes; none where they cannot be told apart.
-std::vector<RuntimeCounters> read_counters(const Dumped& dumped) {
+std::vector<RuntimeCounters> read_counters(const DumpedTarget& dumped) {
   auto counters = dumped.session->counters();
   if (!counters || counters->size() != dumped.dump.runtimes.size()) return {};
   return std::move(*counters);

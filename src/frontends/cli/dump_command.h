@@ -26,13 +26,14 @@ struct OpenedTarget {
                                                                const Environment& environment);
 
 /// A session and its first dump. The session outlives what is asked about the dump.
-struct Dumped {
+struct DumpedTarget {
   std::unique_ptr<Session> session;
   ProcessDump dump;
 };
 /// Opens the process or core of the arguments and dumps it. Where that fails, the reason has been said.
-[[nodiscard]] tl::expected<Dumped, ExitCode> dump_target(const DumpArguments& arguments, const SymbolOptions& symbols,
-                                                         const Environment& environment);
+[[nodiscard]] tl::expected<DumpedTarget, ExitCode> dump_target(const DumpArguments& arguments,
+                                                               const SymbolOptions& symbols,
+                                                               const Environment& environment);
 
 /// Whether output to `fd` has colours.
 [[nodiscard]] bool wants_color(ColorMode mode, int fd);

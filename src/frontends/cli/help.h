@@ -1,9 +1,19 @@
 // The pages of --help. Options are declared here and nowhere else; parsers find their names by `OptionSet` (parsing.h).
 #pragma once
 
-#include "frontends/cli/help_page.h"
+#include "output/help/help_page.h"
 
 namespace mixstack::cli {
+
+using help::commands;
+using help::HelpBlock;
+using help::HelpEntry;
+using help::HelpPage;
+using help::joined;
+using help::options;
+using help::prose;
+using help::table;
+using help::usage;
 
 [[nodiscard]] HelpPage main_page();
 [[nodiscard]] HelpPage dump_page();

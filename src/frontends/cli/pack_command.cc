@@ -9,9 +9,9 @@
 #include <optional>
 #include <system_error>
 
+#include "features/machine/refusal_facts.h"
 #include "frontends/cli/dump_command.h"
 #include "frontends/cli/fd_output.h"
-#include "frontends/cli/refusal_facts.h"
 #include "frontends/cli/version.h"
 #include "mixstack/pack.h"
 #include "output/report/core_errors.h"
@@ -81,7 +81,7 @@ PackOptions options_of(const PackArguments& arguments) {
 /// Nothing: the failure was reported.
 std::optional<PackSummary> pack_process(const PackArguments& arguments, const Environment& environment, int fd,
                                         ExitCode& code) {
-  report::RefusalFacts facts = read_refusal_facts(arguments.pid);
+  report::RefusalFacts facts = machine::read_refusal_facts(arguments.pid);
   report::Problem problem = report::foreseen_problem(facts);
   Error error;
   if (problem == report::Problem::none) {
@@ -92,7 +92,7 @@ std::optional<PackSummary> pack_process(const PackArguments& arguments, const En
       code = cannot_write(environment, arguments.out, error);
       return std::nullopt;
     }
-    facts = read_refusal_facts(arguments.pid);
+    facts = machine::read_refusal_facts(arguments.pid);
     problem = report::problem_of(error, facts);
   }
   FdOutput(environment.err).write("mixstack: " + report::problem_text(problem, error, facts));

@@ -75,14 +75,14 @@ std::string read_seconds(const std::string& name, const std::string& text, std::
 
 std::string OptionSet::names_of(std::string_view name, std::string_view also) const {
   std::string all;
-  const HelpEntry* entry = find_entry(page_.blocks, name);
+  const HelpEntry* entry = help::find_entry(page_.blocks, name);
   for (const std::string& one : entry == nullptr ? std::vector{std::string(name)} : entry->names())
     all += (all.empty() ? "" : ",") + one;
   return also.empty() ? all : all + "," + std::string(also);
 }
 
 Invocation help_of(const CLI::App& app, const HelpPage& page) {
-  Invocation result{Invocation::Action::print, {}, help_text(page)};
+  Invocation result{Invocation::Action::print, {}, help::help_text(page)};
   result.options = option_shapes(app);
   return result;
 }

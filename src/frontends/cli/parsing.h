@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "frontends/cli/arguments.h"
-#include "frontends/cli/help_page.h"
+#include "frontends/cli/help.h"
 
 namespace mixstack::cli {
 

@@ -16,6 +16,7 @@
 #include "frontends/cli/top_command.h"
 #include "frontends/cli/view_command.h"
 #include "frontends/cli/why_command.h"
+#include "mixstack/shared_images.h"
 #include "process/bpf/unstopped_target.h"
 
 namespace mixstack::cli {
@@ -26,10 +27,12 @@ Result<std::unique_ptr<Session>> open_unstopped_process(std::uint32_t pid) {
   return Session::open(std::move(*target));
 }
 
-Result<std::unique_ptr<Session>> open_process(std::uint32_t pid) {
-  auto target = bpf::open_live_with_late_look(pid);
-  if (!target) return fail(target.error());
-  return Session::open(std::move(*target));
+std::function<Result<std::unique_ptr<Session>>(std::uint32_t pid)> process_opener() {
+  return [images = std::make_shared<SharedImages>()](std::uint32_t pid) -> Result<std::unique_ptr<Session>> {
+    auto target = bpf::open_live_with_late_look(pid);
+    if (!target) return fail(target.error());
+    return images->open(std::move(*target));
+  };
 }
 
 int run_program(std::vector<std::string> arguments, const Environment& environment) {

@@ -14,14 +14,15 @@ namespace mixstack::cli {
 /// A session whose captures stop nothing. Errors: those of Session::open_process and bpf::open_unstopped.
 [[nodiscard]] Result<std::unique_ptr<Session>> open_unstopped_process(std::uint32_t pid);
 
-/// Session::open_process, but threads that do not stop in time are captured without a stop, if that is allowed.
-[[nodiscard]] Result<std::unique_ptr<Session>> open_process(std::uint32_t pid);
+/// As Session::open_process, but threads that do not stop in time are captured without a stop, if that is allowed, and
+/// the sessions of one such function share what is known of images.
+[[nodiscard]] std::function<Result<std::unique_ptr<Session>>(std::uint32_t pid)> process_opener();
 
 /// The program's dependencies, replaced in tests.
 struct Environment {
   int out = 1;  ///< file descriptors, borrowed
   int err = 2;
-  std::function<Result<std::unique_ptr<Session>>(std::uint32_t pid)> open_process = cli::open_process;
+  std::function<Result<std::unique_ptr<Session>>(std::uint32_t pid)> open_process = process_opener();
   std::function<Result<std::unique_ptr<Session>>(std::uint32_t pid)> open_unstopped = open_unstopped_process;
   std::function<Result<std::unique_ptr<Session>>(const CoreOptions& options)> open_core = Session::open_core;
   std::string search_path;  ///< PATH, to find coredumpctl and less

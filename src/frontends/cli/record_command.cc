@@ -18,23 +18,25 @@
 #include <thread>
 
 #include "base/system/file_limit.h"
+#include "features/record/launched_program.h"
 #include "features/record/recorded_facts.h"
 #include "features/record/recordings.h"
 #include "frontends/cli/asking_user.h"
 #include "frontends/cli/end_signals.h"
 #include "frontends/cli/fd_output.h"
-#include "frontends/cli/launched_program.h"
 #include "frontends/cli/ps_command.h"
 #include "frontends/cli/record_output.h"
 #include "frontends/cli/record_progress.h"
 #include "frontends/cli/record_push.h"
 #include "frontends/cli/recorded_process.h"
 #include "output/report/escape.h"
+#include "output/report/recording_summary.h"
 #include "output/serve/page_server.h"
 
 namespace mixstack::cli {
 namespace {
 
+using record::LaunchedProgram;
 using record::Recordings;
 
 constexpr int kTriesToFollow = 10;
@@ -161,7 +163,7 @@ enum class End : std::uint8_t { time, signal, process };
 
 /// Consumers of a running recording: progress line, page, push.
 struct Onlookers {
-  Progress progress;
+  ProgressLine progress;
   std::optional<LivePage> page;
   std::optional<RecordPush> push;
 
@@ -246,7 +248,7 @@ ExitCode write_one(const RecordArguments& arguments, const std::optional<RecordO
     written = arguments.rotate.count() == 0 ? output->write(recording, environment)
                                             : output->write_part(recording, part, environment);
   if (!arguments.quiet)
-    FdOutput(environment.err).write(summary_text(recording, arguments.stats, recordings.is_throttled()));
+    FdOutput(environment.err).write(report::summary_text(recording, arguments.stats, recordings.is_throttled()));
   return written;
 }
 
@@ -341,7 +343,7 @@ int run_record(const RecordArguments& arguments, const Environment& environment)
   const auto output = output_for(arguments);
   if (!output) return static_cast<int>(complain_of_words(output.error().words, environment, output.error().code));
   const EndSignals signals;
-  Onlookers onlookers{.progress = Progress(environment.err, arguments.quiet), .page = {}, .push = {}};
+  Onlookers onlookers{.progress = ProgressLine(environment.err, arguments.quiet), .page = {}, .push = {}};
   if (!arguments.push.empty()) {
     auto push = RecordPush::make(arguments);
     if (!push) return static_cast<int>(complain_of_words(push.error(), environment, ExitCode::usage));

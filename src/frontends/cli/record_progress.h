@@ -1,4 +1,4 @@
-// The progress line of a recording, and its summary.
+// The progress line of a recording.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 namespace mixstack::cli {
 
 /// One line that is overwritten, if standard error is a terminal.
-class Progress {
+class ProgressLine {
  public:
-  Progress(int fd, bool quiet);
+  ProgressLine(int fd, bool quiet);
   /// At most four times a second.
   void show(record::SharedRecording& shared, std::uint64_t elapsed_ns, std::uint64_t own_cpu_ns);
   /// Erases the line.
@@ -22,9 +22,5 @@ class Progress {
   std::uint64_t shown_ns_ = 0;
   bool is_there_ = false;
 };
-
-/// Some lines about samples taken and lost. `stats` adds how long threads were stopped. `is_throttled`: a CPU quota
-/// kept threads from running, so ready threads do not mean a busy machine.
-[[nodiscard]] std::string summary_text(const Recording& recording, bool stats, bool is_throttled = false);
 
 }  // namespace mixstack::cli

@@ -147,7 +147,7 @@ ExitCode RecordPush::start(const Environment& environment) {
   return ExitCode::ok;
 }
 
-void RecordPush::go_on(const std::function<Recording()>& take, Progress& progress) {
+void RecordPush::go_on(const std::function<Recording()>& take, ProgressLine& progress) {
   if (const auto news = pusher_->take_news(); !news.empty()) {
     progress.end();
     say_all(news);

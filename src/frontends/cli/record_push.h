@@ -26,7 +26,7 @@ class RecordPush {
   [[nodiscard]] ExitCode start(const Environment& environment);
 
   /// Sends the piece from `take` if the interval has passed, and prints news about earlier ones.
-  void go_on(const std::function<Recording()>& take, Progress& progress);
+  void go_on(const std::function<Recording()>& take, ProgressLine& progress);
   /// Sends a piece now.
   void send(const Recording& piece);
   /// Sends or spools the rest, and prints the totals. `output`: a profile was dropped.

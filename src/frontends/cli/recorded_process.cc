@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "features/machine/running_programs.h"
+#include "features/machine/refusal_facts.h"
 #include "features/record/recorded_facts.h"
 #include "frontends/cli/dump_command.h"
 #include "frontends/cli/fd_output.h"
-#include "frontends/cli/refusal_facts.h"
+#include "mixstack/machine.h"
 #include "output/report/errors.h"
 #include "output/report/escape.h"
 
@@ -38,8 +38,8 @@ record::RecorderOptions recorder_options(const RecordArguments& arguments) {
 }
 
 ExitCode complain_of(const Environment& environment, const Error& error, std::uint32_t pid) {
-  report::RefusalFacts facts = read_refusal_facts(pid);
-  facts.capabilities = kRecordCapabilities;
+  report::RefusalFacts facts = machine::read_refusal_facts(pid);
+  facts.capabilities = machine::kRecordCapabilities;
   facts.enough_files = record::enough_files(record::threads_of(pid));
   const report::Problem problem = report::problem_of(error, facts);
   FdOutput(environment.err).write("mixstack: " + report::problem_text(problem, error, facts));
@@ -61,20 +61,20 @@ ExitCode complain_of(const Environment& environment, const record::NotOpened& fa
 }
 
 bool has_gone(const Error& error, std::uint32_t pid) {
-  const report::Problem problem = report::problem_of(error, read_refusal_facts(pid));
+  const report::Problem problem = report::problem_of(error, machine::read_refusal_facts(pid));
   return problem == report::Problem::no_such_process || problem == report::Problem::zombie ||
          problem == report::Problem::process_changed;
 }
 
 bool is_thread(std::uint32_t pid) {
-  const report::RefusalFacts facts = read_refusal_facts(pid);
+  const report::RefusalFacts facts = machine::read_refusal_facts(pid);
   return facts.exists && facts.thread_group != 0 && facts.thread_group != facts.pid;
 }
 
 std::vector<std::uint32_t> pids_called(const std::string& name) {
   std::vector<std::uint32_t> pids;
-  const auto all = machine::running_programs(std::chrono::milliseconds(0));
-  for (const machine::RunningProgram& program : all ? all->programs : std::vector<machine::RunningProgram>())
+  const auto all = running_programs(std::chrono::milliseconds(0));
+  for (const RunningProgram& program : all ? all->programs : std::vector<RunningProgram>())
     if (program.is_called(name)) pids.push_back(program.pid);
   return pids;
 }

@@ -11,9 +11,6 @@
 
 namespace mixstack::cli {
 
-/// Capabilities for recording every process without a stop, as in setcap(8): BPF, perf events, reading memory.
-inline constexpr char kRecordCapabilities[] = "cap_bpf,cap_perfmon,cap_sys_ptrace";
-
 /// Options of a recorder by the arguments.
 [[nodiscard]] record::RecorderOptions recorder_options(const RecordArguments& arguments);
 

@@ -2,21 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
-#include "features/renaming/later_names.h"
+#include "features/symbols/fetch_summary.h"
+#include "features/symbols/symbols_answer.h"
 #include "frontends/cli/dump_command.h"
 #include "frontends/cli/fd_output.h"
-#include "frontends/cli/fetch_summary.h"
 #include "frontends/cli/recording_input.h"
 #include "frontends/cli/symbol_options.h"
 #include "output/report/escape.h"
 #include "output/report/symbols_report.h"
-#include "output/report/words.h"
 
 namespace mixstack::cli {
 namespace {
 
+using symbol_answers::SymbolsAnswer;
 using Verb = SymbolsArguments::Verb;
 
 constexpr const char* kMicrosoft = "https://msdl.microsoft.com/download/symbols";
@@ -37,14 +37,6 @@ SymbolOptions options_of(const SymbolsArguments& arguments) {
   return options;
 }
 
-std::string diagnoses_text(const std::vector<Diagnosis>& diagnoses) {
-  std::string text;
-  for (const Diagnosis& d : diagnoses)
-    text += fmt::format("  {}: {}\n", report::escape_for_terminal(d.subject),
-                        d.text.empty() ? report::error_words(d.error) : report::escape_for_terminal(d.text));
-  return text.empty() ? text : "\n" + text;
-}
-
 std::string advice(const SymbolsArguments& arguments, bool is_missing) {
   if (!is_missing || arguments.verb == Verb::fetch) return {};
   std::string what = std::to_string(arguments.of.pid);
@@ -53,35 +45,16 @@ std::string advice(const SymbolsArguments& arguments, bool is_missing) {
   return fmt::format("\nmixstack symbols fetch {} asks servers for what is missing.\n", what);
 }
 
-/// The process, core or recording, and the symbols of its modules.
-struct Answer {
-  report::SymbolsSubject subject;
-  std::vector<ModuleSymbols> modules;
-};
-
-tl::expected<Answer, ExitCode> ask(const SymbolsArguments& arguments, const SymbolOptions& options,
-                                   const Environment& environment) {
-  Answer answer;
+tl::expected<SymbolsAnswer, ExitCode> ask(const SymbolsArguments& arguments, const SymbolOptions& options,
+                                          const Environment& environment) {
   if (arguments.recording.empty()) {
     auto dumped = dump_target(arguments.of, options, environment);
     if (!dumped) return tl::unexpected(dumped.error());
-    answer.modules = dumped->session->symbol_files(dumped->dump, arguments.all);
-    answer.subject = report::symbols_subject(dumped->dump);
-    return answer;
+    return symbol_answers::symbols_of(*dumped->session, dumped->dump, arguments.all);
   }
   auto recording = read_recording_file(arguments.recording, environment);
   if (!recording) return tl::unexpected(recording.error());
-  auto names = renaming::name_later(std::move(*recording), {options, true});
-  answer.modules = std::move(names.modules);
-  answer.subject.recording = arguments.recording;
-  answer.subject.diagnoses = std::move(names.diagnoses);
-  const auto& processes = names.recording.processes();
-  if (processes.size() == 1) {
-    answer.subject.pid = processes.front().pid;
-    answer.subject.program = processes.front().comm;
-    answer.subject.runtimes = {processes.front().runtime};
-  }
-  return answer;
+  return symbol_answers::symbols_of(std::move(*recording), arguments.recording, options);
 }
 
 }  // namespace
@@ -90,20 +63,21 @@ ExitCode run_symbols(const SymbolsArguments& arguments, const Environment& envir
   const SymbolOptions options = options_of(arguments);
   warn_of_missing_folders(options, environment);
   const bool fetches = arguments.verb == Verb::fetch;
-  const CacheContent before = fetches ? cache_content(options.cache) : CacheContent{};
+  const symbol_answers::CacheContent before =
+      fetches ? symbol_answers::cache_content(options.cache) : symbol_answers::CacheContent{};
   const auto answer = ask(arguments, options, environment);
   if (!answer) return answer.error();
   const std::vector<ModuleSymbols>& modules = answer->modules;
-  const std::vector<Diagnosis>& diagnoses = answer->subject.diagnoses;
-  const bool is_missing = std::any_of(modules.begin(), modules.end(),
-                                      [](const ModuleSymbols& m) { return m.is_missing() && m.nameless != 0; });
+  const bool is_missing = answer->is_missing_any();
   FdOutput out(environment.out);
   if (arguments.json) {
     out.write(report::symbols_json(answer->subject, modules));
   } else {
-    out.write(report::symbols_text(answer->subject, modules) + diagnoses_text(diagnoses) +
+    out.write(report::symbols_text(answer->subject, modules) + symbol_answers::diagnoses_text(*answer) +
               advice(arguments, is_missing));
-    if (fetches) out.write(fetch_summary({options, before, cache_content(options.cache), modules, diagnoses}));
+    if (fetches)
+      out.write(symbol_answers::fetch_summary(
+          {options, before, symbol_answers::cache_content(options.cache), modules, answer->subject.diagnoses}));
   }
   if (out.error() != 0) return ExitCode::output;
   return fetches && is_missing ? ExitCode::partial : ExitCode::ok;

@@ -1,3 +1,8 @@
+// Input: TopArguments, signals, keys. Output: the screen (TopScreen) or tables as text, and an exit code.
+// Algorithm: signals are blocked before any thread starts and read by a descriptor. One loop waits for signals, keys or
+// the end of an interval; at its end the recorder adds its samples to the browser. Late intervals are skipped.
+// Order: sampling is held before we stop ourselves (Ctrl-Z), since a thread held for a sample would stay stopped.
+// Bounds: a wait is at most 100 ms, because the process may end at any time.
 #include "frontends/cli/top_command.h"
 
 #include <fmt/format.h>
@@ -55,8 +60,8 @@ class TerminalSignals {
   base::ScopedFd fd_;
 };
 
-top::LiveOptions live_options(const RecordArguments& arguments, const Environment& environment) {
-  top::LiveOptions options;
+top::LiveRecorderOptions live_options(const RecordArguments& arguments, const Environment& environment) {
+  top::LiveRecorderOptions options;
   options.recorder = recorder_options(arguments);
   options.shown.managed_only = arguments.managed_only;
   options.shown.kernel = arguments.kernel;

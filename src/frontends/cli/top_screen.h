@@ -4,10 +4,8 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "features/top/browser.h"
-#include "features/top/table_text.h"
+#include "features/top/screen.h"
 
 namespace mixstack::cli {
 
@@ -32,17 +30,10 @@ class TopScreen {
 
  private:
   struct Terminal;
-  enum class Mode : unsigned char { list, help, filter };
   explicit TopScreen(std::unique_ptr<Terminal> terminal);
-  [[nodiscard]] bool press(wchar_t character, bool is_key, top::Browser& browser);
-  void type(wchar_t character, bool is_key, top::Browser& browser);
-  void draw_list(top::Browser& browser, std::size_t line, std::size_t rows, std::size_t columns);
-  void draw_help(const top::HeadFacts& facts, std::size_t rows, std::size_t columns);
 
   std::unique_ptr<Terminal> terminal_;
-  Mode mode_ = Mode::list;
-  std::string typed_;   ///< while a filter is typed
-  std::string before_;  ///< the previous filter, restored by Escape
+  top::Screen screen_;
 };
 
 }  // namespace mixstack::cli

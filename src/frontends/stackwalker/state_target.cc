@@ -1,3 +1,8 @@
+// Input: a ProcessState that the user of the StackwalkerAPI implements. Output: a Target over it.
+// Algorithm: memory is asked piece by piece, since readMem reads all bytes or none; an exception of the user's code is
+// a failed read. Regions are made of the program headers of its libraries, because the interface has no mappings.
+// A capture asks for the registers of each thread and copies its stack.
+// Bounds: kPiece bytes a call, kMaxStack bytes of a stack, kMaxThreads threads.
 #include "frontends/stackwalker/state_target.h"
 
 #include <algorithm>

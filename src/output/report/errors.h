@@ -5,9 +5,12 @@
 #include <string>
 
 #include "base/system/gained_rights.h"
+#include "mixstack/problem.h"
 #include "mixstack/result.h"
 
 namespace mixstack::report {
+
+using mixstack::Problem;
 
 /// Facts from /proc about a process and about ourselves; gathered by the command after a failure. Plain data.
 struct RefusalFacts {
@@ -41,26 +44,6 @@ struct RefusalFacts {
   // what was asked for
   std::string capabilities = "cap_sys_ptrace";  ///< that it needs, as of setcap(8): setting some takes others away
   std::uint64_t enough_files = 64;              ///< that it needs at most (ulimit -n)
-};
-
-/// The kinds of failure that a person or a script can tell apart.
-enum class Problem : std::uint8_t {
-  none,
-  no_such_process,
-  is_thread,
-  zombie,
-  kernel_thread,
-  is_self,
-  unsupported_cpu,
-  already_traced,
-  permission,
-  process_changed,
-  no_such_thread,
-  resources,  ///< the system does not give us what we need: memory, file descriptors, threads
-  no_proc,
-  foreign_proc,  ///< /proc belongs to another pid namespace
-  hidden,
-  other
 };
 
 /// Whether an errno means that the system is out of a resource (memory, descriptors, processes).

@@ -1,3 +1,8 @@
+// Input: the pending work of a dump: async chains, thread pool, timers, garbage collector, search of the heap.
+// Output: their lines for people; nothing is decided here.
+// Algorithm: one function for each part; names of methods are shortened to type and method, equal chains are counted by
+// the caller. The end of a chain chooses its words.
+// Bounds: those of the data; one line each.
 #include "output/report/pending_words.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,10 @@
+// Input: a core file with its notes and images (CoreBytes, CoreImages). Output: a Target: facts of the process, its
+// regions and memory, and the one capture that a core holds.
+// Algorithm: 1. Notes give threads, registers, signal and files. 2. Regions are those of the notes and of the segments;
+// a page that a thread ran on is executable whatever createdump wrote. 3. Memory is the segments first, then files that
+// are proved to be the mapped ones. 4. The capture copies each thread's stack from its red zone up.
+// Order: files are looked for before memory is read, since a segment may leave out what lies in them.
+// Bounds: kStackBytes copied per thread, what lies above is read when needed; kMostInstants instants of late threads.
 #include "process/core/core_target.h"
 
 #include <elf.h>

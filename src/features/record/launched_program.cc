@@ -1,0 +1,45 @@
+#include "features/record/launched_program.h"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include "output/report/escape.h"
+#include "session/launch.h"
+
+namespace mixstack::record {
+Result<LaunchedProgram> LaunchedProgram::start(const std::vector<std::string>& command, bool adopts,
+                                               const std::optional<session::LaunchUser>& user) {
+  if (adopts) (void)::prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
+  const auto pid = session::launch({command, {}}, user);
+  if (!pid) return fail(pid.error());
+  return LaunchedProgram(*pid, report::escape_for_terminal(std::filesystem::path(command.front()).filename().string()));
+}
+
+bool LaunchedProgram::has_ended(std::chrono::milliseconds wait) {
+  const auto end = std::chrono::steady_clock::now() + wait;
+  while (!status_) {
+    int status = 0;
+    if (::waitpid(static_cast<pid_t>(pid_), &status, WNOHANG) == static_cast<pid_t>(pid_)) status_ = status;
+    if (status_ || std::chrono::steady_clock::now() >= end) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return status_.has_value();
+}
+
+std::string LaunchedProgram::end_words() const {
+  const int status = status_.value_or(0);
+  if (!WIFSIGNALED(status)) return fmt::format("{} ended with exit status {}", name_, WEXITSTATUS(status));
+  return fmt::format("{} was ended by signal {} ({})", name_, WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+}
+
+int LaunchedProgram::exit_status() const {
+  const int status = status_.value_or(0);
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace mixstack::record
