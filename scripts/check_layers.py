@@ -13,7 +13,7 @@ COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\\\.|[^"\\\\\n])*"', re.S)
 NAMESPACE = re.compile(r"^namespace mixstack::([\w:]+) \{[ \t]*$", re.M)
 NAMED = re.compile(r"(?<![\w:.>])(?:mixstack::)?((?:[a-z]\w*::)+)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
-USES = re.compile(r"mixstack_layer\(\s*(\S+)\s(?:[^()]*?\bUSES\b([^()]*?))?(?:\b(?:LIBS|SKIP)\b[^()]*)?\)", re.S)
+USES = re.compile(r"mixstack_layer\(\s*(\S+)\s(?:[^()]*?\bUSES\b([^()]*?))?(?:\b(?:LIBS|SKIP|ALONE)\b[^()]*)?\)", re.S)
 
 
 def table(text, heading):

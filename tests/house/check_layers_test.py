@@ -44,7 +44,7 @@ class CheckLayers(unittest.TestCase):
         self.root = pathlib.Path(self.directory.name)
         self.write("docs/layers.md", LAYERS)
         self.write("src/base/CMakeLists.txt", "mixstack_layer(base LIBS tl::expected)")
-        self.write("src/memory/CMakeLists.txt", "mixstack_layer(memory USES base LIBS x y SKIP z)")
+        self.write("src/memory/CMakeLists.txt", "mixstack_layer(memory USES base LIBS x y SKIP z ALONE q.cc)")
         self.write("src/dotnet/code/CMakeLists.txt", "mixstack_layer(dotnet/code USES memory\n  base)")
         # Somebody makes use of every grant.
         self.write("src/memory/use.h", '#include "base/x.h"\n')
