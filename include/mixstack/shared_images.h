@@ -10,11 +10,12 @@
 
 namespace mixstack {
 
-/// Unwind rules and symbols of images, shared by the sessions that it opens: each image is read once. Two images are
-/// the same if they are the same file with the same build id; a build id alone is a claim of the process. Symbols are
-/// shared only among processes with the same root, since they are found by path. Files of all its sessions together
-/// have the budget of one session; once it is spent, sessions opened from then on begin anew. Facts live until the
-/// last of this and its sessions ends; more than 512 images start anew. Thread-safe.
+/// Unwind rules and symbols of images, shared by the sessions that it opens of processes with one root (mount namespace
+/// and root folder): each image is read once. Two images are the same if they are the same file with the same build id;
+/// a build id alone is a claim of the process. Other roots have facts of their own, since files are found by path, and
+/// a container must not name the frames of another; cores share nothing. Files of all sessions of a root together have
+/// the budget of one session; once it is spent, sessions opened from then on begin anew. Facts live until the last of
+/// this and its sessions ends; more than 512 images start anew. Thread-safe.
 class SharedImages {
  public:
   SharedImages();
@@ -24,7 +25,7 @@ class SharedImages {
 
   /// As Session::open_process.
   [[nodiscard]] Result<std::unique_ptr<Session>> open_process(std::uint32_t pid);
-  /// As Session::open; of a process of this machine or any other target.
+  /// As Session::open. Only processes of this machine share.
   [[nodiscard]] Result<std::unique_ptr<Session>> open(std::unique_ptr<Target> target);
 
  private:

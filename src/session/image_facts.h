@@ -10,12 +10,12 @@
 
 namespace mixstack::session {
 
-/// Never null. By default a session's own.
+/// Never null. By default a session's own; shared only by processes with one root, as files are found by path.
 struct ImageFacts {
   std::shared_ptr<images::FileBudget> budget = images::FileBudget::of_this_machine();
   std::shared_ptr<images::ImageCache> images = std::make_shared<images::ImageCache>();
   std::shared_ptr<unwind::UnwindTables> rules = std::make_shared<unwind::UnwindTables>();
-  /// From files of this machine alone. Debug files are found by path: for processes with one root.
+  /// From files of this machine alone.
   std::shared_ptr<symbols::SymbolTables> symbols = std::make_shared<symbols::SymbolTables>();
 };
 

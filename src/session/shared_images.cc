@@ -20,7 +20,7 @@ namespace {
 /// The files that a process sees: its mount namespace, and the root inside it.
 using Root = std::tuple<std::string, dev_t, ino_t>;
 
-/// Nothing: not known, so shared with nobody.
+/// Nothing: not known, or no process of this machine: shared with nobody.
 std::optional<Root> root_of(std::uint32_t pid) {
   const std::string process = "/proc/" + std::to_string(pid);
   std::string mounts = base::link_at(process + "/ns/mnt");
@@ -32,24 +32,18 @@ std::optional<Root> root_of(std::uint32_t pid) {
 }  // namespace
 
 struct SharedImages::Implementation {
-  static constexpr std::size_t kMostRoots = 256;  // more containers than that and symbols start anew
+  static constexpr std::size_t kMostRoots = 256;  // more containers than that and all begin anew
 
   std::mutex mutex;
-  session::ImageFacts facts;
-  std::map<Root, std::shared_ptr<symbols::SymbolTables>> symbols;
+  std::map<Root, session::ImageFacts> by_root;
 
   session::ImageFacts facts_for(const std::optional<Root>& root) {
+    if (!root) return {};
     const std::lock_guard lock(mutex);
-    if (facts.budget->is_spent()) {
-      facts = {};
-      symbols.clear();
-    }
-    session::ImageFacts own = facts;
-    own.symbols = std::make_shared<symbols::SymbolTables>();
-    if (!root) return own;
-    if (symbols.size() >= kMostRoots) symbols.clear();
-    own.symbols = symbols.emplace(*root, own.symbols).first->second;
-    return own;
+    if (by_root.size() >= kMostRoots && !by_root.contains(*root)) by_root.clear();
+    session::ImageFacts& facts = by_root[*root];
+    if (facts.budget->is_spent()) facts = {};
+    return facts;
   }
 };
 

@@ -5,12 +5,12 @@
 #include <string>
 #include <utility>
 
-#include "frontends/cli/empty_view.h"
 #include "frontends/cli/fd_output.h"
 #include "frontends/cli/profile_file.h"
 #include "frontends/cli/recording_input.h"
 #include "frontends/cli/recording_names.h"
 #include "output/formats/difference.h"
+#include "output/formats/empty_view.h"
 #include "output/formats/folded_reader.h"
 #include "output/report/escape.h"
 #include "output/report/nameless_code.h"
@@ -67,7 +67,7 @@ ExitCode run_convert(const ConvertArguments& arguments, const Environment& envir
       with_names(std::move(*read), arguments.symbol_path, arguments.quiet, environment);
   if (!arguments.quiet) {
     FdOutput(environment.err).write(remarks(recording, arguments.in, said_nameless));
-    say_if_empty(recording, arguments.format, arguments.options, environment);
+    FdOutput(environment.err).write(formats::empty_words(recording, arguments.format, arguments.options));
   }
   const ExitCode written = write_profile_file(arguments.out, formats::is_text(arguments.format), environment,
                                               [&, &shown = recording](report::Writer& out) {

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <ctime>
 
-#include "frontends/cli/empty_view.h"
 #include "frontends/cli/fd_output.h"
 #include "frontends/cli/output_place.h"
 #include "frontends/cli/profile_file.h"
+#include "output/formats/empty_view.h"
 #include "output/report/escape.h"
 
 namespace mixstack::cli {
@@ -103,7 +103,7 @@ ExitCode RecordOutput::rescue(const Recording& recording, const Environment& env
 ExitCode RecordOutput::write(const Recording& recording, const Environment& environment) const {
   const auto path = write_to(path_of(recording), recording, environment);
   if (!path) return path.error() == ExitCode::output ? rescue(recording, environment) : path.error();
-  if (!quiet_) say_if_empty(recording, format_, options_, environment);
+  if (!quiet_) FdOutput(environment.err).write(formats::empty_words(recording, format_, options_));
   if (*path != "-" && !quiet_)
     FdOutput(environment.err).write(fmt::format("mixstack: wrote {}\n", report::escape_for_terminal(*path)));
   return ExitCode::ok;

@@ -1,13 +1,12 @@
-#include "frontends/cli/empty_view.h"
+#include "output/formats/empty_view.h"
 
 #include <fmt/format.h>
 
 #include "base/words/name_pattern.h"
-#include "frontends/cli/fd_output.h"
 #include "output/report/escape.h"
 #include "output/report/words.h"
 
-namespace mixstack::cli {
+namespace mixstack::formats {
 namespace {
 
 std::string lower(std::string text) {
@@ -34,11 +33,10 @@ std::string words_on_case(const Recording& recording, const std::vector<std::str
   return {};
 }
 
-void say_if_empty(const Recording& recording, formats::Format format, const ProfileOptions& options,
-                  const Environment& environment) {
-  if (format == formats::Format::recording || format == formats::Format::html) return;
+std::string empty_words(const Recording& recording, Format format, const ProfileOptions& options) {
+  if (format == Format::recording || format == Format::html) return {};
   const RecordingView view = view_of(recording, options);
-  if (view.shown != 0) return;
+  if (view.shown != 0) return {};
   std::string text = "mixstack: there is nothing to show: no samples\n";
   if (view.idle_left_out != 0 && options.activities == 0) {
     text = fmt::format("mixstack: there is nothing to show: all threads waited; --idle shows {} of them\n",
@@ -49,7 +47,7 @@ void say_if_empty(const Recording& recording, formats::Format format, const Prof
     if (const std::string words = words_on_case(recording, options.include); !words.empty())
       text += "mixstack: " + words + "\n";
   }
-  FdOutput(environment.err).write(text);
+  return text;
 }
 
-}  // namespace mixstack::cli
+}  // namespace mixstack::formats

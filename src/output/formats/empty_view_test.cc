@@ -1,8 +1,8 @@
-#include "frontends/cli/empty_view.h"
+#include "output/formats/empty_view.h"
 
 #include <gtest/gtest.h>
 
-namespace mixstack::cli {
+namespace mixstack::formats {
 namespace {
 
 TEST(EmptyView, PatternsThatDifferInCaseAlone) {
@@ -19,5 +19,12 @@ TEST(EmptyView, PatternsThatDifferInCaseAlone) {
   EXPECT_EQ(words_on_case(recording, {}), "");
 }
 
+TEST(EmptyView, TheReasonIsSaidWhereNothingIsShown) {
+  const Recording none;
+  EXPECT_NE(empty_words(none, Format::folded, {}).find("no samples"), std::string::npos);
+  EXPECT_EQ(empty_words(none, Format::recording, {}), "") << "it holds all there is";
+  EXPECT_EQ(empty_words(none, Format::html, {}), "");
+}
+
 }  // namespace
-}  // namespace mixstack::cli
+}  // namespace mixstack::formats
