@@ -347,7 +347,10 @@ internal static class Shapes
             {
                 int a = random.Next(count), b = random.Next(count);
                 (all[a], all[b]) = (all[b], all[a]);
-                Interlocked.Increment(ref s_turns);
+                if (Interlocked.Increment(ref s_turns) % 50 == 0)
+                {
+                    Thread.Sleep(1);
+                }
             }
         })
         { IsBackground = true, Name = "shuffles" }.Start();

@@ -22,8 +22,10 @@ internal static class Stacks
         List<Order> cache = Fill(count);
         isReady.Set();
         Shapes.Gate.WaitOne();
-        Console.WriteLine(cache.Count);  // used twice: else the compiler makes no variable of it
-        GC.KeepAlive(cache);
+        for (int i = 0; i < count; i++)  // else the compiler makes no variable of it
+        {
+            Console.WriteLine(cache.Count);
+        }
     }
 
     public static void Worker(int count)
