@@ -45,14 +45,14 @@ HeapHolders find_holders_in_core(const HolderSearch& of, std::uint64_t most_memo
   for (const GcRegion& r : moment.gc.regions) {
     if (r.objects.empty()) continue;
     walked += r.objects.size();
-    const std::uint64_t wanted = dotnet::holders::HolderReader::memory_for(objects, walked);
+    const std::uint64_t wanted = dotnet::holders::HolderReader::memory_for(objects, walked, !of.options.of.empty());
     if (wanted > most_memory) return no_holders(too_much_memory(wanted, most_memory));
     RegionObjects found = of.reader.walk(r, moment.gc.contexts, bytes);
     objects += found.shapes.size();
     if (found.end != End::whole && torn++ == 0) why = words_of_end(found.end, found.at, r.generation);
     moment.regions.push_back(std::move(found));
   }
-  const std::uint64_t wanted = dotnet::holders::HolderReader::memory_for(objects, walked);
+  const std::uint64_t wanted = dotnet::holders::HolderReader::memory_for(objects, walked, !of.options.of.empty());
   if (wanted > most_memory) return no_holders(too_much_memory(wanted, most_memory));
   const std::size_t regions = moment.gc.regions.size();
   std::string missing;

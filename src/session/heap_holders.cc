@@ -113,11 +113,13 @@ class LiveHolders final : public HeapTask {
     return std::shared_ptr<void>(std::make_shared<process::ThreadHold>(std::move(*hold)));
   }
 
+  [[nodiscard]] bool needs_ways() const { return is_too_long_ || !of_.options.of.empty(); }
+
   /// With what was walked so far.
   bool is_within_memory(const GcRegions& gc) {
     std::uint64_t objects = 0;
     kept_.each([&](const dotnet::holders::RegionObjects& r) { objects += r.shapes.size(); });
-    const std::uint64_t wanted = HolderReader::memory_for(objects, all_bytes(gc));
+    const std::uint64_t wanted = HolderReader::memory_for(objects, all_bytes(gc), needs_ways());
     if (wanted > most_memory_) stops_.refuse(too_much_memory(wanted, most_memory_));
     return wanted <= most_memory_;
   }
@@ -127,7 +129,8 @@ class LiveHolders final : public HeapTask {
     std::uint64_t objects = 0;
     kept_.each([&](const dotnet::holders::RegionObjects& r) { objects += r.shapes.size(); });
     objects = std::max(objects, all_bytes(gc) / (4 * kLeastObject));
-    const std::uint64_t wanted = copies + copies / 4 + kRoom + HolderReader::memory_for(objects, all_bytes(gc));
+    const std::uint64_t wanted =
+        copies + copies / 4 + kRoom + HolderReader::memory_for(objects, all_bytes(gc), needs_ways());
     if (wanted > most_memory_) stops_.refuse(too_much_memory(wanted, most_memory_));
     return wanted <= most_memory_;
   }
@@ -162,7 +165,8 @@ class LiveHolders final : public HeapTask {
       t.name = base::line_at(fmt::format("/proc/{}/task/{}/comm", of_.target.info().pid, t.tid));
     std::uint64_t objects = 0;
     for (const auto& r : now_.regions) objects += r.shapes.size();
-    const std::uint64_t wanted = of_.reader.image().used() + HolderReader::memory_for(objects, all_bytes(now_.gc));
+    const std::uint64_t wanted =
+        of_.reader.image().used() + HolderReader::memory_for(objects, all_bytes(now_.gc), needs_ways());
     if (wanted > most_memory_) return no_holders(too_much_memory(wanted, most_memory_));
     now_.is_unmoved = [this, at = collections_] { return at && at == of_.reader.collections(memory_); };
     HeapHolders out = of_.reader.find(std::move(now_), of_.options);

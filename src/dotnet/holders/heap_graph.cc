@@ -51,9 +51,30 @@ class Bodies {
   std::size_t filled_ = 0;
 };
 
+class Edges final : public EdgeSink {
+ public:
+  explicit Edges(std::size_t nodes) { graph_.first.reserve(nodes); }
+  void edge(Node to) override {
+    if (graph_.to.size() == kNoNode) {
+      is_full_ = true;
+    } else {
+      graph_.to.push_back(to);
+    }
+  }
+  void close_node() override { graph_.close_node(); }
+
+  std::optional<Graph> take() { return is_full_ ? std::nullopt : std::optional(std::move(graph_)); }
+
+ private:
+  Graph graph_;
+  bool is_full_ = false;
+};
+
+/// `Sink`: an EdgeSink, by its own type where there are very many edges.
+template <class Sink>
 class Maker {
  public:
-  Maker(const GraphParts& of, EdgeSink& sink)
+  Maker(const GraphParts& of, Sink& sink)
       : of_(of), sink_(sink), bodies_(of.image), values_(of.slots.size(), kNoNode) {}
 
   GraphNodes make() {
@@ -233,7 +254,7 @@ class Maker {
   }
 
   const GraphParts& of_;
-  EdgeSink& sink_;
+  Sink& sink_;
   Bodies bodies_;
   GraphNodes out_;
   std::vector<Node> values_;  ///< of slots
@@ -242,32 +263,13 @@ class Maker {
   std::size_t dependent_ = 0;
 };
 
-class Edges final : public EdgeSink {
- public:
-  explicit Edges(std::size_t nodes) { graph_.first.reserve(nodes); }
-  void edge(Node to) override {
-    if (graph_.to.size() == kNoNode) {
-      is_full_ = true;
-    } else {
-      graph_.to.push_back(to);
-    }
-  }
-  void close_node() override { graph_.close_node(); }
-
-  std::optional<Graph> take() { return is_full_ ? std::nullopt : std::optional(std::move(graph_)); }
-
- private:
-  Graph graph_;
-  bool is_full_ = false;
-};
-
 }  // namespace
 
-GraphNodes tell_edges(const GraphParts& parts, EdgeSink& sink) { return Maker(parts, sink).make(); }
+GraphNodes tell_edges(const GraphParts& parts, EdgeSink& sink) { return Maker<EdgeSink>(parts, sink).make(); }
 
 std::optional<HeapGraph> make_graph(const GraphParts& parts) {
   Edges edges(std::size_t{parts.numbers.size()} + parts.slots.size() + 64);
-  GraphNodes nodes = tell_edges(parts, edges);
+  GraphNodes nodes = Maker<Edges>(parts, edges).make();
   auto graph = edges.take();
   if (!graph) return std::nullopt;
   return HeapGraph{std::move(nodes), std::move(*graph)};

@@ -98,8 +98,8 @@ class HolderReader::CodeOfMoment {
   RuntimeMemory before_;
 };
 
-std::uint64_t HolderReader::memory_for(std::uint64_t objects, std::uint64_t heap_bytes) {
-  return objects * kBytesAnObject + heap_bytes / 64 + heap_bytes / 1024;
+std::uint64_t HolderReader::memory_for(std::uint64_t objects, std::uint64_t heap_bytes, bool ways) {
+  return objects * (kBytesAnObject + (ways ? kBytesAWay : 0)) + heap_bytes / 64 + heap_bytes / 1024;
 }
 
 class HolderReader::Finding {
@@ -124,7 +124,8 @@ class HolderReader::Finding {
 
   HeapHolders find() {
     out_.copied = of_.image_.used();
-    out_.graph_memory = HolderReader::memory_for(numbers_.size(), heap_bytes());
+    const bool needs_ways = !options_.of.empty() || verify_;
+    out_.graph_memory = HolderReader::memory_for(numbers_.size(), heap_bytes(), needs_ways);
     if (of_.shapes_.is_full()) return refused("its objects are of too many different sizes");
     const auto slots = StaticSlots(types_).find(roots_.threads);
     roots_.locals = LocalRoots(of_.code_, of_.names_, of_.memory_.with(of_.image_)).find(roots_.stacks);
@@ -136,10 +137,7 @@ class HolderReader::Finding {
     if (!graph) return refused("it has more references than can be numbered");
     note(*graph);
     std::optional<ShortestWays> ways;
-    if (!options_.of.empty() || verify_) {
-      ways.emplace(*graph, [&](Node n) { return of_.shapes_[numbers_.shape(n)].type; });
-      out_.graph_memory += numbers_.size() * kBytesAWay;
-    }
+    if (needs_ways) ways.emplace(*graph, [&](Node n) { return of_.shapes_[numbers_.shape(n)].type; });
     const HeldHeap heap(std::move(*graph), numbers_, of_.shapes_, of_.sizes_);
     sum(heap);
     std::optional<SharedRoots> shared;
