@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <random>
+
 #include "dotnet/holders/held_heap.h"
 #include "dotnet/holders/holder_chains.h"
 #include "dotnet/holders/holder_paths.h"
@@ -224,6 +228,57 @@ TEST_F(HeapGraphTest, RootsOfWhatNoneHoldsAlone) {
   EXPECT_EQ(heap.above(place_of(heap, both)), 0U);
   EXPECT_EQ(roots_of(heap, both), (std::vector<std::string>{"strong_handle ", "pinned_handle "}));
   EXPECT_EQ(roots_of(heap, shared), (std::vector<std::string>{"finalizer ", "strong_handle ", "pinned_handle "}));
+}
+
+/// Whether a node leads to another one.
+bool reaches(const HeapGraph& graph, Node from, Node to) {
+  std::vector<bool> seen(graph.graph.nodes());
+  std::vector<Node> queue{from};
+  for (std::size_t i = 0; i < queue.size(); i++) {
+    if (queue[i] == to) return true;
+    for (std::uint32_t e = graph.graph.first[queue[i]]; e < graph.graph.first[queue[i] + 1]; e++) {
+      const Node next = graph.graph.to[e];
+      if (!seen[next]) queue.push_back(next);
+      seen[next] = true;
+    }
+  }
+  return false;
+}
+
+TEST_F(HeapGraphTest, RootsOfRandomGraphsAreAllThatReachThem) {
+  std::minstd_rand engine(11);
+  const auto random = [&](std::size_t below) { return static_cast<std::size_t>(engine()) % below; };
+  std::vector<Address> all;
+  for (int i = 0; i < 120; i++) all.push_back(array(std::vector<Address>(random(4))));
+  const Address statics = array(std::vector<Address>(12));
+  for (const Address object : all)
+    for (std::uint32_t i = 0; i < *heap_.memory.read<std::uint32_t>(object + 8); i++)
+      heap_.memory.put_u64(object + 16 + 8 * i, all[random(all.size())]);
+  for (std::uint32_t i = 0; i < 12; i++) {
+    heap_.memory.put_u64(statics + 16 + 8 * i, all[random(all.size())]);
+    slots_.push_back({statics + 16 + 8 * i, 0, "s_" + std::to_string(i), 0});
+  }
+  walk();
+  handle(objects::HandleKind::pinned, statics);
+  const HeapGraph made = graph();
+  const HeldHeap heap = held();
+  SharedRoots shared(heap);
+  static_cast<void>(tell_edges(parts(), shared));
+  shared.sort();
+  std::size_t compared = 0;
+  for (std::uint32_t p = 1; p < heap.places(); p++) {
+    if (!heap.is_object(p) || !heap.is_top(p)) continue;
+    std::vector<Node> expected;
+    for (Node r = 0; r < made.roots.size(); r++)
+      if (reaches(made, made.objects + r, heap.node(p))) expected.push_back(made.objects + r);
+    auto found = shared.roots_of(std::array{p});
+    std::sort(found.roots.begin(), found.roots.end());
+    EXPECT_EQ(found.roots, expected);
+    EXPECT_TRUE(found.is_whole);
+    EXPECT_GE(expected.size(), 2U);
+    compared++;
+  }
+  EXPECT_GT(compared, 5U);
 }
 
 TEST_F(HeapGraphTest, RootsOfWhatTwoThreadsHold) {

@@ -72,7 +72,7 @@ void LocalRoots::add_thread(const StoppedThread& thread) {
   StackWalkContract contract(code_, memory_, thread.pac_mask);
   std::map<std::pair<Address, Address>, Frame> frames;
   auto walk = contract.create_stack_walk(thread.managed, thread.registers);
-  while (walk.next()) {
+  while (frames.size() < kMostFrames && walk.next()) {
     const StackDataFrame& at = walk.current();
     if (at.state == StackWalkState::frameless)
       frames.try_emplace({at.context.sp(), at.context.pc()}, Frame{code_address(at), at.context});

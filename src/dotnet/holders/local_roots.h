@@ -18,7 +18,8 @@ namespace mixstack::dotnet::holders {
 /// at which the threads stood, the code manager must read through it.
 class LocalRoots {
  public:
-  static constexpr std::size_t kMost = 1 << 18;  ///< of all threads
+  static constexpr std::size_t kMost = 1 << 18;        ///< of all threads
+  static constexpr std::size_t kMostFrames = 1 << 14;  ///< of one thread that have names
 
   LocalRoots(CodeManager& code, names::MethodNames& names, const RuntimeMemory& memory)
       : code_(code), names_(names), memory_(memory) {}
