@@ -199,17 +199,122 @@ class Truth(HoldersCase):
         with shape("several", 5000) as debuggee:
             known = truth(debuggee)
             heap = self.holders(debuggee.pid)
-            self.within(self.line(heap, "Order[]", root="several")["retained"], known)
+            line = self.line(heap, "Order[]", root="several")
+            self.within(line["retained"], known)
+            self.assertEqual(sorted((root["kind"], root["name"]) for root in line["roots"]),
+                             [("static_field", "Holders.Shapes.s_one"), ("static_field", "Holders.Shapes.s_other")])
+            self.assertEqual((line["more_roots"], line["are_roots_all"]), (0, True))
+            first = "\n".join(self.text(debuggee.pid).splitlines()[:FIRST_SCREEN])
+            self.assertIn("held by static Holders.Shapes.s_o", first)
 
-    def test_a_local_variable_is_of_another_class(self):
+    def test_what_a_dozen_statics_and_a_handle_share(self):
+        with shape("mixed", 5000) as debuggee:
+            known = truth(debuggee)
+            line = self.line(self.holders(debuggee.pid), "Order[]", root="several")
+            self.within(line["retained"], known)
+            self.assertEqual(len(line["roots"]) + line["more_roots"], known["roots"])
+            self.assertTrue(line["are_roots_all"])
+            names = {root["name"] for root in line["roots"] if root["kind"] == "static_field"}
+            self.assertTrue(names <= {f"Holders.Twelve.{c}" for c in "ABCDEFGHIJKL"}, names)
+            self.assertGreaterEqual(len(names), 5)
+            self.assertIn(f"and {known['roots'] - 3} more", self.text(debuggee.pid))
+
+
+class Stacks(HoldersCase):
+    """Live variables are a class of their own, other words of stacks another one."""
+
+    def local(self, debuggee, heap, method):
+        known = truth(debuggee)
+        line = self.line(heap, "System.Collections.Generic.List<Order>", root="none")
+        self.within(line["retained"], known)
+        self.assertGreaterEqual(heap["local_bytes"], known["least"])
+        self.assertLess(heap["held_bytes"], known["least"])
+        self.assertLess(heap["stack_bytes"], known["least"])
+        self.assertTrue(line["place"], line)
+        self.assertIn(method, line["place"]["method"])
+        return line
+
+    def test_a_local_variable(self):
         with shape("local", 5000) as debuggee:
+            heap = self.holders(debuggee.pid)
+            line = self.local(debuggee, heap, "Holders.Shapes.Local(")
+            self.assertEqual((line["place"]["variable"], line["place"]["thread"]), ("orders", debuggee.pid))
+            self.assertIn("Holders.Shapes.Local(int, Action), variable 'orders'",
+                          "\n".join(self.text(debuggee.pid).splitlines()[:FIRST_SCREEN]))
+
+    def test_a_local_variable_of_a_worker(self):
+        with shape("worker", 5000) as debuggee:
+            heap = self.holders(debuggee.pid)
+            line = self.local(debuggee, heap, "Holders.Stacks.Run(")
+            self.assertEqual(line["place"]["variable"], "cache")
+            [thread] = [root for root in heap["tree"] if root["root"] == "local" and line in lines_of(root["held"])]
+            self.assertEqual(thread["name"], f"thread {line['place']['thread']} (shop worker)")
+            way = self.holders(debuggee.pid, line["largest"])["paths"][0]["steps"]
+            self.assertEqual([(s["root"], s["name"]) for s in way][0], ("local", thread["name"]))
+            self.assertEqual(way[-1]["place"], line["place"])
+
+    def compare(self, debuggee):
+        """Our answer, and ClrMD's references by threads. An interior one may lead to an object that another one leads to."""
+        debuggee.stop()
+        heap = self.holders(debuggee.pid)
+        done = subprocess.run([debuggee_build.ORACLE, "--roots", str(debuggee.pid)], capture_output=True, text=True,
+                              check=True, timeout=300)
+        threads = {t["osId"]: t["roots"] for t in json.loads(done.stdout)["threads"]}
+        least = sum(len({r["object"] for r in roots if not r["isInterior"]}) for roots in threads.values())
+        most = sum(len({r["object"] for r in roots}) for roots in threads.values())
+        if debuggee_build.RUNTIME:  # it describes what its native code protects (GCFrames), which the DAC leaves out
+            most += 2 * len(threads)
+        self.assertTrue(least <= self.sum_of(heap, "local") <= most, (least, self.sum_of(heap, "local"), most))
+        return heap, threads
+
+    def test_variables_of_many_kinds_of_code_are_clrmds(self):
+        # Those with handlers on their stacks make the DAC die.
+        for name in ("generics", "marshalling", "collectible", "dynamic_methods", "osr", "shared_stubs", "reverse_pinvoke"):
+            with self.subTest(name), processes.Debuggee([debuggee_build.SCENARIOS, name]) as debuggee:
+                self.compare(debuggee)
+
+    def test_places_are_those_of_clrmd(self):
+        for name in ("worker", "local"):
+            with self.subTest(name), shape(name, 1000) as debuggee:
+                heap, threads = self.compare(debuggee)
+                line = self.line(heap, "System.Collections.Generic.List<Order>", root="none")
+                place = line["place"]
+                self.assertIn((line["largest"], place["slot"]),
+                              [(r["object"], r["address"]) for r in threads[place["thread"]]])
+
+    def test_a_number_is_no_variable(self):
+        with shape("raw", 5000) as debuggee:
             known = truth(debuggee)
             heap = self.holders(debuggee.pid)
+            self.assertGreaterEqual(heap["stack_bytes"], known["least"])
+            self.assertLess(heap["local_bytes"], known["least"])
+            self.assertLess(heap["held_bytes"], known["least"])
             [stacks] = [line for line in heap["tree"] if line["root"] == "stack"]
             self.assertGreaterEqual(stacks["retained"], known["least"])
-            self.assertGreaterEqual(heap["stack_bytes"], known["least"])
-            self.assertLess(heap["held_bytes"], known["least"])
             self.assertIn("words of stacks, perhaps alive", "\n".join(self.text(debuggee.pid).splitlines()[:FIRST_SCREEN]))
+
+
+class Requests(HoldersCase):
+    """Async methods that wait, and the requests that they serve."""
+
+    def test_the_request_that_an_async_method_serves(self):
+        with processes.Debuggee([debuggee_build.values("release"), "requests"]) as debuggee:
+            for options, what in (((), None), (("--data",), "/awaits/7")):
+                heap = self.answer(debuggee.pid, "--holders", *LONG, *options)
+                [line] = [h for h in lines_of(heap["tree"]) if any("Awaits(" in m for m in h["methods"])]
+                self.assertGreaterEqual(line["retained"], 4_000_000)
+                self.assertEqual(line["requests"], [{"kind": "incoming", "method": "POST", "what": what}])
+            status, out, error, _ = mixstack_dump.run("memory", debuggee.pid, "--holders", *LONG)
+            self.assertEqual((status, error), (FINE, ""))
+            self.assertIn("serves POST", out)
+            self.assertNotIn("/awaits/7", out)
+            path = self.answer(debuggee.pid, "--holders", line["largest"], *LONG)["paths"][0]["steps"][-1]
+            self.assertEqual(path["request"], {"kind": "incoming", "method": "POST", "what": None})
+
+    def test_no_request_is_told_where_none_is(self):
+        with shape("async", 500) as debuggee:
+            heap = self.holders(debuggee.pid)
+            self.assertEqual([h["requests"] for h in lines_of(heap["tree"]) if h["requests"]], [])
 
 
 class Paths(HoldersCase):
@@ -253,12 +358,58 @@ class Paths(HoldersCase):
 
 
 class Bounds(HoldersCase):
-    def test_a_stop_that_would_be_too_long_is_refused(self):
+    SHORT = ("--most-pause", "1ms")
+
+    def test_where_a_stop_would_be_too_long_all_is_read_twice(self):
         with shape("graph", 600_000) as debuggee:
-            heap = self.answer(debuggee.pid, "--holders", "--most-pause", "1ms", expected=(PARTIAL,))
-            self.assertEqual((heap["tree"], heap["is_exact"], heap["stops"]), ([], False, 0))
+            exact = self.holders(debuggee.pid)
+            self.assertEqual((exact["certainty"], exact["chains"]), ("one_moment", 0))
+            heap = self.answer(debuggee.pid, "--holders", *self.SHORT, expected=(PARTIAL,))
+            self.assertEqual((heap["certainty"], heap["is_exact"]), ("read_twice", False), heap["why_not"])
             self.assertIn("--most-pause", heap["why_not"])
             self.assertIn("MB", heap["why_not"])
+            # The program does nothing meanwhile.
+            for name in ("all_objects", "references", "reference_sum", "held_objects"):
+                self.assertEqual(heap[name], exact[name], name)
+            ours, theirs = (self.line(h, "Holders.Shapes.s_cells", root="static_field") for h in (heap, exact))
+            self.assertEqual(ours["retained"], theirs["retained"])
+            self.assertGreater(heap["chains"], 5)
+            self.assertGreaterEqual(heap["stops"], 1)
+            self.assertLess(heap["pause_us"], 100_000)  # others run here, too
+            text = mixstack_dump.run("memory", debuggee.pid, "--holders", *self.SHORT)[1]
+            self.assertIn("read twice while it ran", text)
+            self.assertIn("static Holders.Shapes.s_cells", text)
+
+    def test_ways_that_are_shown_are_seen_in_one_stop(self):
+        with shape("graph", 6_000_000 // 4) as debuggee:
+            heap = self.answer(debuggee.pid, "--holders", "Holders.Cell", "--most-pause", "8ms", expected=(PARTIAL,))
+            self.assertEqual(heap["certainty"], "read_twice", heap["why_not"])
+            self.assertTrue(heap["paths"][0]["is_verified"])
+            self.assertEqual(heap["paths"][0]["steps"][0]["name"], "Holders.Shapes.s_cells")
+            self.assertTrue(self.line(heap, "Holders.Shapes.s_cells", root="static_field")["is_verified"])
+            self.assertGreaterEqual(heap["chains_verified"], heap["chains"] // 2)
+
+    def test_what_changes_between_two_readings_is_left_out(self):
+        with shape("shuffle", 300_000) as debuggee:
+            known = truth(debuggee)
+            heap = self.answer(debuggee.pid, "--holders", *self.SHORT, expected=(PARTIAL,))
+            self.assertEqual((heap["certainty"], heap["dangling"]), ("read_twice", 0), heap["why_not"])
+            self.assertGreater(heap["changed_words"], 0)
+            line = self.line(heap, "Holders.Shapes.s_one", root="static_field")
+            self.assertLessEqual(line["retained"], known["most"])
+            items = [held for held in lines_of(line["held"]) if held["name"] == "Holders.Order"]
+            self.assertTrue(items and 0 < sum(held["count"] for held in items) < known["items"])
+
+    def test_a_process_that_collects_all_the_time(self):
+        """Between two of its collections there is not always time to read all: an answer, or why there is none."""
+        with shape("churn", 20_000) as debuggee:
+            heap = self.answer(debuggee.pid, "--holders", *self.SHORT, expected=(PARTIAL,))
+            if heap["certainty"] == "none":
+                self.assertEqual(heap["tree"], [])
+                self.assertIn("--most-pause", heap["why_not"])
+            else:
+                self.assertEqual((heap["certainty"], heap["dangling"]), ("read_twice", 0))
+            self.assertTrue(debuggee.is_alive())
 
     def test_a_graph(self):
         with shape("graph", 600_000) as debuggee:

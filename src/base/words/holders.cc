@@ -16,7 +16,8 @@ const char* to_string(RootKind kind) {
                                                                                       "counted_handle",
                                                                                       "finalizer",
                                                                                       "several",
-                                                                                      "stack"};
+                                                                                      "stack",
+                                                                                      "local"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
@@ -24,6 +25,12 @@ const char* to_string(HolderShape shape) {
   constexpr std::array<const char*, static_cast<std::size_t>(HolderShape::count)> kNames{"root", "objects", "list",
                                                                                          "collection", "delegate"};
   return kNames.at(static_cast<std::size_t>(shape));
+}
+
+const char* to_string(HoldersCertainty certainty) {
+  constexpr std::array<const char*, static_cast<std::size_t>(HoldersCertainty::count)> kNames{"none", "one_moment",
+                                                                                              "read_twice"};
+  return kNames.at(static_cast<std::size_t>(certainty));
 }
 
 }  // namespace mixstack

@@ -11,8 +11,8 @@ class Finder {
  public:
   explicit Finder(Graph&& graph) : graph_(std::move(graph)) {}
 
-  DominatorTree find(Node root, Node second) {
-    walk_all(root, second);
+  DominatorTree find(std::span<const Node> roots) {
+    walk_all(roots);
     turn();
     graph_ = {};
     place_.clear();
@@ -49,14 +49,16 @@ class Finder {
     }
   }
 
-  void walk_all(Node root, Node second) {
+  void walk_all(std::span<const Node> roots) {
     place_.assign(graph_.nodes(), kNoNode);
     next_.assign(graph_.nodes(), 0);
     tree_.order.reserve(graph_.nodes());
     parent_.reserve(graph_.nodes());
-    walk(root, 0);
-    tree_.second = static_cast<std::uint32_t>(tree_.order.size());
-    if (second != kNoNode && place_[second] == kNoNode) walk(second, 0);
+    for (const Node root : roots) {
+      if (place_[root] != kNoNode) continue;
+      tree_.roots.push_back(static_cast<std::uint32_t>(tree_.order.size()));
+      walk(root, 0);
+    }
     next_.clear();
     next_.shrink_to_fit();
   }
@@ -64,12 +66,14 @@ class Finder {
   /// Edges that the walk did not take and that count: `f(from, to)`, by places.
   template <class F>
   void each_other_edge(F f) const {
+    std::size_t next = 0;      // root
+    std::uint32_t latest = 0;  // root at or before `from`
     for (std::uint32_t from = 0; from < tree_.order.size(); from++) {
+      if (next < tree_.roots.size() && tree_.roots[next] == from) latest = tree_.roots[next++];
       const Node node = tree_.order[from];
       for (std::uint32_t e = graph_.first[node]; e < graph_.first[node + 1]; e++) {
         const std::uint32_t to = place_[graph_.to[e]];
-        if (to == 0 || to == from || parent_[to] == from) continue;
-        if (from >= tree_.second && to <= tree_.second) continue;
+        if (to <= latest || to == from || parent_[to] == from) continue;
         f(from, to);
       }
     }
@@ -136,6 +140,6 @@ class Finder {
 
 }  // namespace
 
-DominatorTree dominators(Graph&& graph, Node root, Node second) { return Finder(std::move(graph)).find(root, second); }
+DominatorTree dominators(Graph&& graph, std::span<const Node> roots) { return Finder(std::move(graph)).find(roots); }
 
 }  // namespace mixstack::dotnet::holders

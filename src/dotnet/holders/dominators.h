@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace mixstack::dotnet::holders {
@@ -48,15 +49,15 @@ struct DominatorTree {
   /// The place of the last node that every way from the root leads through: its immediate dominator. It is earlier
   /// than its own; the root has 0.
   std::vector<std::uint32_t> above;
-  /// From this place on nodes are reached from the second root alone. Nodes before it that they refer to count as
-  /// held by the first root alone.
-  std::uint32_t second = 0;
+  /// Places of the roots. From each on nodes are reached from it, and not from those before it, which alone count as
+  /// holders of what they reach.
+  std::vector<std::uint32_t> roots;
 };
 
-/// All that can be reached. `second`: a root that never takes anything from the first one; kNoNode: none. The graph
-/// is given up on the way. Algorithm: SEMI-NCA (L. Georgiadis, 2005) without recursion; memory in bytes for n nodes and
-/// m edges, without the graph: 16 n at the depth-first walk, 28 n + 4 m' later, where m' are edges that the walk did
-/// not take.
-[[nodiscard]] DominatorTree dominators(Graph&& graph, Node root, Node second);
+/// All that can be reached. `roots`: the first takes what it reaches, each later one what is left; nothing refers to
+/// them. The graph is given up on the way. Algorithm: SEMI-NCA (L. Georgiadis, 2005) without recursion; memory in bytes
+/// for n nodes and m edges, without the graph: 16 n at the depth-first walk, 28 n + 4 m' later, where m' are edges that
+/// the walk did not take.
+[[nodiscard]] DominatorTree dominators(Graph&& graph, std::span<const Node> roots);
 
 }  // namespace mixstack::dotnet::holders

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 #include <set>
 
@@ -36,10 +37,11 @@ std::set<Node> reached(const Edges& edges, Node from, Node without = kNoNode) {
 
 /// Each node is taken away, and what cannot be reached any more must be what it dominates.
 void check(const Edges& edges, Node root) {
-  const DominatorTree tree = dominators(graph_of(edges), root, kNoNode);
+  const std::array roots{root};
+  const DominatorTree tree = dominators(graph_of(edges), roots);
   const std::set<Node> all = reached(edges, root);
   ASSERT_EQ(tree.order.size(), all.size());
-  EXPECT_EQ(tree.second, tree.order.size());
+  EXPECT_EQ(tree.roots, std::vector<std::uint32_t>{0});
   std::vector<std::set<Node>> held(tree.order.size());
   for (std::uint32_t w = static_cast<std::uint32_t>(tree.order.size()); w-- > 0;) {
     held[w].insert(tree.order[w]);
@@ -79,7 +81,7 @@ TEST(Dominators, OfALongListWithoutRecursion) {
   Edges edges(kLong);
   for (Node i = 0; i + 1 < kLong; i++) edges[i] = {i + 1};
   edges[kLong - 1] = {0, 5};
-  const DominatorTree tree = dominators(graph_of(edges), 0, kNoNode);
+  const DominatorTree tree = dominators(graph_of(edges), std::array<Node, 1>{0});
   ASSERT_EQ(tree.order.size(), kLong);
   for (std::uint32_t w = 1; w < kLong; w++) ASSERT_EQ(tree.above[w], w - 1);
 }
@@ -87,10 +89,19 @@ TEST(Dominators, OfALongListWithoutRecursion) {
 TEST(Dominators, ASecondRootTakesNothingFromTheFirst) {
   // 0 holds 1, which holds 2; 3 is the second root: it reaches 2 itself, and 4, which refers to 1.
   const Edges edges{{1}, {2}, {}, {2, 4}, {1, 5}, {}};
-  const DominatorTree tree = dominators(graph_of(edges), 0, 3);
+  const DominatorTree tree = dominators(graph_of(edges), std::array<Node, 2>{0, 3});
   ASSERT_EQ(tree.order, (std::vector<Node>{0, 1, 2, 3, 4, 5}));
-  EXPECT_EQ(tree.second, 3U);
+  EXPECT_EQ(tree.roots, (std::vector<std::uint32_t>{0, 3}));
   EXPECT_EQ(tree.above, (std::vector<std::uint32_t>{0, 0, 1, 0, 3, 4}));
+}
+
+TEST(Dominators, EachLaterRootTakesWhatIsLeft) {
+  // 0 holds 1; 2 holds 3 and refers to 1; 4 refers to 3 and to 1, and holds 5 and 6, which refers to 3.
+  const Edges edges{{1}, {}, {3, 1}, {}, {3, 1, 5, 6}, {}, {3, 5}};
+  const DominatorTree tree = dominators(graph_of(edges), std::array<Node, 3>{0, 2, 4});
+  ASSERT_EQ(tree.order, (std::vector<Node>{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(tree.roots, (std::vector<std::uint32_t>{0, 2, 4}));
+  EXPECT_EQ(tree.above, (std::vector<std::uint32_t>{0, 0, 0, 2, 0, 4, 4}));
 }
 
 }  // namespace

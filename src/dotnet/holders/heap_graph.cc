@@ -4,8 +4,9 @@
 // Algorithm: each object that may refer to others is read once, in the order of addresses, and its GCDesc says where
 // its references are. The value of a static's slot becomes an edge of that static, not of the array that it is in, else
 // one array would hold everything. The second object of a dependent handle is an edge of the first one: it counts once
-// the first one is reached. Then each root is a node; words of stacks lead to the objects they point into. Bounds: 2^32
-// edges; bytes of one object of a core, which are read as far as the core has them, kLargest.
+// the first one is reached. Then each root is a node. Each thread has one for what its live variables refer to, and one
+// for the words of its stack, which lead to the objects they point into. Bounds: 2^32 edges; bytes of one object of a
+// core, which are read as far as the core has them, kLargest.
 #include "dotnet/holders/heap_graph.h"
 
 #include <algorithm>
@@ -50,42 +51,55 @@ class Bodies {
   std::size_t filled_ = 0;
 };
 
+class Edges final : public EdgeSink {
+ public:
+  explicit Edges(std::size_t nodes) { graph_.first.reserve(nodes); }
+  void edge(Node to) override {
+    if (graph_.to.size() == kNoNode) {
+      is_full_ = true;
+    } else {
+      graph_.to.push_back(to);
+    }
+  }
+  void close_node() override { graph_.close_node(); }
+
+  std::optional<Graph> take() { return is_full_ ? std::nullopt : std::optional(std::move(graph_)); }
+
+ private:
+  Graph graph_;
+  bool is_full_ = false;
+};
+
+/// `Sink`: an EdgeSink, by its own type where there are very many edges.
+template <class Sink>
 class Maker {
  public:
-  explicit Maker(const GraphParts& of) : of_(of), bodies_(of.image), values_(of.slots.size(), kNoNode) {}
+  Maker(const GraphParts& of, Sink& sink)
+      : of_(of), sink_(sink), bodies_(of.image), values_(of.slots.size(), kNoNode) {}
 
-  std::optional<HeapGraph> make() {
+  GraphNodes make() {
     out_.objects = of_.numbers.size();
     add_dependents();
-    out_.graph.first.reserve(std::size_t{out_.objects} + of_.slots.size() + 64);
     of_.numbers.each([&](Node object, Address address) { add_object(object, address); });
     add_statics();
     add_handles();
     add_threads();
     add(RootKind::finalizer, {}, of_.roots.ready.objects);
-    const std::size_t first_class = out_.roots.size();
-    for (const ThreadWords& t : of_.roots.stacks) add_stack(t);
+    std::array<std::size_t, kRootClasses> ends{out_.roots.size()};
+    add_locals();
+    ends[1] = out_.roots.size();
+    for (const StoppedThread& t : of_.roots.stacks) add_stack(t);
+    ends[2] = out_.roots.size();
     const Node base = out_.objects;
-    const auto all = out_.roots.size();
-    out_.root = base + static_cast<Node>(all);
-    out_.second = out_.root + 1;
-    for (std::size_t i = 0; i < first_class; i++) edge(base + static_cast<Node>(i));
-    out_.graph.close_node();
-    for (std::size_t i = first_class; i < all; i++) edge(base + static_cast<Node>(i));
-    out_.graph.close_node();
-    if (is_full_) return std::nullopt;
+    for (std::size_t c = 0, i = 0; c < kRootClasses; c++) {
+      out_.classes[c] = base + static_cast<Node>(ends[2] + c);
+      for (; i < ends[c]; i++) sink_.edge(base + static_cast<Node>(i));
+      sink_.close_node();
+    }
     return std::move(out_);
   }
 
  private:
-  void edge(Node to) {
-    if (out_.graph.to.size() == kNoNode) {
-      is_full_ = true;
-      return;
-    }
-    out_.graph.to.push_back(to);
-  }
-
   void add_dependents() {
     for (const objects::GcHandle& h : of_.roots.handles.handles) {
       if (h.kind != objects::HandleKind::dependent || h.second == 0) continue;
@@ -127,18 +141,18 @@ class Maker {
           return;
         }
         if (slots && is_slot(address + offset, to)) return;
-        if (to != last) edge(to);
+        if (to != last) sink_.edge(to);
         last = to;
       });
     }
     for (; dependent_ < dependents_.size() && dependents_[dependent_].first == object; dependent_++)
-      edge(dependents_[dependent_].second);
-    out_.graph.close_node();
+      sink_.edge(dependents_[dependent_].second);
+    sink_.close_node();
   }
 
-  void close_root(RootKind kind, std::string name, std::uint64_t roots) {
-    out_.graph.close_node();
-    out_.roots.push_back({kind, std::move(name), roots});
+  void close_root(RootKind kind, std::string name, std::uint64_t roots, Address at = 0) {
+    sink_.close_node();
+    out_.roots.push_back({kind, std::move(name), roots, at});
   }
 
   void add(RootKind kind, std::string name, std::span<const Address> objects) {
@@ -146,7 +160,7 @@ class Maker {
     for (const Address object : objects) {
       const Node to = of_.numbers.find(object);
       if (to == kNoNode) continue;
-      edge(to);
+      sink_.edge(to);
       count++;
     }
     if (count != 0) close_root(kind, std::move(name), count);
@@ -156,10 +170,10 @@ class Maker {
     for (std::size_t i = 0; i < values_.size(); i++) {
       if (values_[i] == kNoNode) continue;
       const StaticSlot& slot = of_.slots[i];
-      edge(values_[i]);
+      sink_.edge(values_[i]);
       std::string name = of_.name_of(slot);
       if (slot.thread != 0) name += " of thread " + std::to_string(slot.thread);
-      close_root(slot.thread != 0 ? RootKind::thread_static : RootKind::static_field, std::move(name), 1);
+      close_root(slot.thread != 0 ? RootKind::thread_static : RootKind::static_field, std::move(name), 1, slot.at);
     }
   }
 
@@ -186,36 +200,79 @@ class Maker {
     }
   }
 
-  void add_stack(const ThreadWords& thread) {
+  /// The object at an address, or around it; kNoNode: none.
+  [[nodiscard]] Node object_around(Address address) const {
+    const Node object = of_.numbers.find_before(address);
+    if (object == kNoNode) return kNoNode;
+    const ObjectShapes::Shape& shape = of_.shapes[of_.numbers.shape(object)];
+    const bool is_inside = !of_.sizes[shape.type].is_free && address - of_.numbers.address(object) < shape.size;
+    return is_inside ? object : kNoNode;
+  }
+
+  [[nodiscard]] std::string thread_name(std::uint64_t tid) const {
+    const auto& threads = of_.roots.stacks;
+    const auto it = std::find_if(threads.begin(), threads.end(), [&](const auto& t) { return t.tid == tid; });
+    std::string name = "thread " + std::to_string(tid);
+    return it == threads.end() || it->name.empty() ? name : name + " (" + it->name + ")";
+  }
+
+  /// Each thread is a root. Where several of its frames refer to one object, the outermost one whose variable is known
+  /// is told: it is the one that has it longest.
+  void add_locals() {
+    const auto& all = of_.roots.locals;
+    for (std::size_t i = 0; i < all.size();) {
+      const std::uint64_t tid = all[i].tid;
+      std::map<Node, const StackPlace*> places;
+      for (; i < all.size() && all[i].tid == tid; i++) {
+        const Node object = object_around(all[i].object);
+        if (object == kNoNode) continue;
+        const StackPlace*& told = places[object];
+        if (told == nullptr || told->variable.empty() || !all[i].place.variable.empty()) told = &all[i].place;
+      }
+      if (places.empty()) continue;
+      const Node root = out_.objects + static_cast<Node>(out_.roots.size());
+      for (const auto& [object, place] : places) {
+        sink_.edge(object);
+        out_.locals.push_back({root, object, *place});
+      }
+      close_root(RootKind::local, thread_name(tid), places.size());
+    }
+  }
+
+  void add_stack(const StoppedThread& thread) {
     std::vector<Node> into;
     for (const std::uint64_t word : thread.words) {
-      const Node object = of_.numbers.find_before(word);
+      const Node object = object_around(word);
       if (object == kNoNode) continue;
-      const ObjectShapes::Shape& shape = of_.shapes[of_.numbers.shape(object)];
-      if (of_.sizes[shape.type].is_free || word - of_.numbers.address(object) >= shape.size) continue;
       into.push_back(object);
     }
     std::sort(into.begin(), into.end());
     into.erase(std::unique(into.begin(), into.end()), into.end());
     if (into.empty()) return;
-    for (const Node object : into) edge(object);
-    std::string name = "thread " + std::to_string(thread.tid);
-    if (!thread.name.empty()) name += " (" + thread.name + ")";
-    close_root(RootKind::stack, std::move(name), into.size());
+    for (const Node object : into) sink_.edge(object);
+    close_root(RootKind::stack, thread_name(thread.tid), into.size());
   }
 
   const GraphParts& of_;
+  Sink& sink_;
   Bodies bodies_;
-  HeapGraph out_;
+  GraphNodes out_;
   std::vector<Node> values_;  ///< of slots
   std::size_t slot_ = 0;
   std::vector<std::pair<Node, Node>> dependents_;
   std::size_t dependent_ = 0;
-  bool is_full_ = false;
 };
 
 }  // namespace
 
-std::optional<HeapGraph> make_graph(const GraphParts& parts) { return Maker(parts).make(); }
+GraphNodes tell_edges(const GraphParts& parts, EdgeSink& sink) { return Maker<EdgeSink>(parts, sink).make(); }
+
+std::optional<HeapGraph> make_graph(const GraphParts& parts) {
+  Edges edges(std::size_t{parts.numbers.size()} + parts.slots.size() + 64);
+  GraphNodes nodes = Maker<Edges>(parts, edges).make();
+  auto graph = edges.take();
+  if (!graph) return std::nullopt;
+  return HeapGraph{std::move(nodes), std::move(*graph)};
+}
 
 }  // namespace mixstack::dotnet::holders

@@ -2,8 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <random>
+
 #include "dotnet/holders/held_heap.h"
+#include "dotnet/holders/holder_chains.h"
 #include "dotnet/holders/holder_paths.h"
+#include "dotnet/holders/shared_roots.h"
 #include "support/fake_heap.h"
 
 namespace mixstack::dotnet::holders {
@@ -51,15 +57,34 @@ class HeapGraphTest : public ::testing::Test {
     referring_ = all[0].referring;
     numbers_.emplace(std::move(all));
   }
+  GraphParts parts() {
+    return {*numbers_, shapes_, sizes_, references_,
+            image_,    roots_,  slots_, [](const StaticSlot& slot) { return slot.field; }};
+  }
   HeapGraph graph() {
-    auto made = make_graph({*numbers_, shapes_, sizes_, references_, image_, roots_, slots_,
-                            [](const StaticSlot& slot) { return slot.field; }});
+    auto made = make_graph(parts());
     EXPECT_TRUE(made);
     return std::move(*made);
   }
   HeldHeap held() { return {graph(), *numbers_, shapes_, sizes_}; }
   void handle(objects::HandleKind kind, Address object, Address second = 0) {
     roots_.handles.handles.push_back({kind, 0x1000, object, second});
+  }
+  void stack(std::uint64_t tid, const std::string& name, const std::vector<std::uint64_t>& words) {
+    roots_.stacks.push_back({tid, name, words, {}, {}, 0});
+  }
+  void local(std::uint64_t tid, Address object, const std::string& method, const std::string& variable) {
+    roots_.locals.push_back({tid, object, {static_cast<std::uint32_t>(tid), method, variable, "", 0x7000}});
+  }
+  /// Names of the roots that reach an object.
+  std::vector<std::string> roots_of(const HeldHeap& heap, Address object) {
+    SharedRoots shared(heap);
+    static_cast<void>(tell_edges(parts(), shared));
+    shared.sort();
+    std::vector<std::string> names;
+    for (const Node root : shared.roots_of(std::array{place_of(heap, object)}).roots)
+      names.push_back(to_string(heap.root_of(root)->kind) + (" " + heap.root_of(root)->name));
+    return names;
   }
   static std::uint32_t place_of(const HeldHeap& heap, Address object) {
     for (std::uint32_t p = 0; p < heap.places(); p++)
@@ -143,7 +168,7 @@ TEST_F(HeapGraphTest, ASecondObjectLivesAsLongAsTheFirst) {
   walk();
   handle(objects::HandleKind::dependent, key, value);
   handle(objects::HandleKind::dependent, dead, other);
-  EXPECT_EQ(held().places(), 2U);  // nothing refers to the keys
+  EXPECT_EQ(held().places(), kRootClasses);  // nothing refers to the keys
   handle(objects::HandleKind::strong, key);
   const HeldHeap heap = held();
   EXPECT_EQ(heap.retained(place_of(heap, key)), 24U + 32 + 24);
@@ -154,12 +179,116 @@ TEST_F(HeapGraphTest, StacksTakeNothingFromOtherRoots) {
   const Address shared = plain(), first = array({shared}), local = array({shared, plain()});
   walk();
   handle(objects::HandleKind::strong, first);
-  roots_.stacks = {{7, "main", {shared, local + 20, 12345}}};  // one word points into an object
+  stack(7, "main", {shared, local + 20, 12345});  // one word points into an object
   const HeldHeap heap = held();
   EXPECT_EQ(heap.retained(place_of(heap, first)), 32U + 24);
   EXPECT_EQ(heap.retained(place_of(heap, local)), 40U + 24);
-  EXPECT_LT(place_of(heap, shared), heap.second());
-  EXPECT_GT(place_of(heap, local), heap.second());
+  EXPECT_LT(place_of(heap, shared), heap.begin_of(RootClass::words));
+  EXPECT_GT(place_of(heap, local), heap.begin_of(RootClass::words));
+}
+
+TEST_F(HeapGraphTest, LiveVariablesTakeNothingFromOtherRootsAndWordsNothingFromThem) {
+  const Address shared = plain(), first = array({shared}), list = array({shared, plain()}), old = array({list});
+  walk();
+  handle(objects::HandleKind::strong, first);
+  stack(7, "main", {list, old});
+  stack(8, "", {list});
+  local(7, list, "Shop.Sort()", "");
+  local(7, list, "Shop.Load()", "orders");
+  local(7, list, "Shop.Main()", "");
+  local(7, 0x10, "Shop.Main()", "none");
+  const HeldHeap heap = held();
+  const std::uint32_t place = place_of(heap, list);
+  EXPECT_EQ(heap.class_of(place), RootClass::locals);
+  EXPECT_EQ(heap.retained(place), 40U + 24);
+  EXPECT_EQ(heap.class_of(place_of(heap, old)), RootClass::words);
+  EXPECT_EQ(heap.retained(place_of(heap, old)), 32U);
+  EXPECT_EQ(heap.class_of(place_of(heap, shared)), RootClass::certain);
+  const RootNode* root = heap.root(heap.above(place));
+  ASSERT_NE(root, nullptr);
+  EXPECT_EQ(root->kind, RootKind::local);
+  EXPECT_EQ(root->name, "thread 7 (main)");
+  const StackPlace* at = heap.place_of(heap.node(heap.above(place)), heap.node(place));
+  ASSERT_NE(at, nullptr);
+  EXPECT_EQ(at->method, "Shop.Load()");
+  EXPECT_EQ(at->variable, "orders");
+  EXPECT_EQ(heap.place_of(heap.node(heap.above(place)), heap.node(place_of(heap, old))), nullptr);
+}
+
+TEST_F(HeapGraphTest, RootsOfWhatNoneHoldsAlone) {
+  const Address shared = plain(), deep = array({shared});
+  const Address both = array({deep}), one = array({both}), two = array({array({both})}), third = array({shared});
+  walk();
+  const Address pinned = one;
+  handle(objects::HandleKind::pinned, pinned);
+  handle(objects::HandleKind::strong, two);
+  roots_.ready.objects = {third};
+  stack(9, "", {both, shared});
+  const HeldHeap heap = held();
+  EXPECT_EQ(heap.above(place_of(heap, both)), 0U);
+  EXPECT_EQ(roots_of(heap, both), (std::vector<std::string>{"strong_handle ", "pinned_handle "}));
+  EXPECT_EQ(roots_of(heap, shared), (std::vector<std::string>{"finalizer ", "strong_handle ", "pinned_handle "}));
+}
+
+/// Whether a node leads to another one.
+bool reaches(const HeapGraph& graph, Node from, Node to) {
+  std::vector<bool> seen(graph.graph.nodes());
+  std::vector<Node> queue{from};
+  for (std::size_t i = 0; i < queue.size(); i++) {
+    if (queue[i] == to) return true;
+    for (std::uint32_t e = graph.graph.first[queue[i]]; e < graph.graph.first[queue[i] + 1]; e++) {
+      const Node next = graph.graph.to[e];
+      if (!seen[next]) queue.push_back(next);
+      seen[next] = true;
+    }
+  }
+  return false;
+}
+
+TEST_F(HeapGraphTest, RootsOfRandomGraphsAreAllThatReachThem) {
+  std::minstd_rand engine(11);
+  const auto random = [&](std::size_t below) { return static_cast<std::size_t>(engine()) % below; };
+  std::vector<Address> all;
+  for (int i = 0; i < 120; i++) all.push_back(array(std::vector<Address>(random(4))));
+  const Address statics = array(std::vector<Address>(12));
+  for (const Address object : all)
+    for (std::uint32_t i = 0; i < *heap_.memory.read<std::uint32_t>(object + 8); i++)
+      heap_.memory.put_u64(object + 16 + 8 * i, all[random(all.size())]);
+  for (std::uint32_t i = 0; i < 12; i++) {
+    heap_.memory.put_u64(statics + 16 + 8 * i, all[random(all.size())]);
+    slots_.push_back({statics + 16 + 8 * i, 0, "s_" + std::to_string(i), 0});
+  }
+  walk();
+  handle(objects::HandleKind::pinned, statics);
+  const HeapGraph made = graph();
+  const HeldHeap heap = held();
+  SharedRoots shared(heap);
+  static_cast<void>(tell_edges(parts(), shared));
+  shared.sort();
+  std::size_t compared = 0;
+  for (std::uint32_t p = 1; p < heap.places(); p++) {
+    if (!heap.is_object(p) || !heap.is_top(p)) continue;
+    std::vector<Node> expected;
+    for (Node r = 0; r < made.roots.size(); r++)
+      if (reaches(made, made.objects + r, heap.node(p))) expected.push_back(made.objects + r);
+    auto found = shared.roots_of(std::array{p});
+    std::sort(found.roots.begin(), found.roots.end());
+    EXPECT_EQ(found.roots, expected);
+    EXPECT_TRUE(found.is_whole);
+    EXPECT_GE(expected.size(), 2U);
+    compared++;
+  }
+  EXPECT_GT(compared, 5U);
+}
+
+TEST_F(HeapGraphTest, RootsOfWhatTwoThreadsHold) {
+  const Address both = plain(), one = array({both}), two = array({both});
+  walk();
+  local(7, one, "A()", "a");
+  local(8, two, "B()", "b");
+  const HeldHeap heap = held();
+  EXPECT_EQ(heap.above(place_of(heap, both)), heap.begin_of(RootClass::locals));
+  EXPECT_EQ(roots_of(heap, both), (std::vector<std::string>{"local thread 7", "local thread 8"}));
 }
 
 TEST_F(HeapGraphTest, ReferencesIntoNothingAreCounted) {
@@ -186,6 +315,48 @@ TEST_F(HeapGraphTest, ShortestWays) {
   EXPECT_NE(ways.way(from), ways.way(numbers_->find(inner)));
 }
 
+TEST_F(HeapGraphTest, ChainsAreWordsFromARootOn) {
+  const Address target = plain(), inner = array({0, target}), outer = array({inner}), queued = array({plain()});
+  const Address of_static = array({target}), statics = array({of_static, 0}), unheld = plain();
+  walk();
+  handle(objects::HandleKind::strong, outer);
+  handle(objects::HandleKind::pinned, statics);
+  roots_.ready.objects = {queued};
+  slots_ = {{statics + 16, 0, "s_one", 0}};
+  HeapGraph made = graph();
+  const ShortestWays ways(made, [&](Node n) { return shapes_[numbers_->shape(n)].type; });
+  const HeldHeap heap(std::move(made), *numbers_, shapes_, sizes_);
+  HolderChains chains({heap, ways, references_, image_, roots_});
+  const auto words = [&](Address object) {
+    std::vector<std::pair<Address, Address>> out;
+    const HolderChain chain = chains.to(numbers_->find(object));
+    if (!chain.is_whole) return out;
+    for (const HeldWord& w : chain.words) out.emplace_back(w.at, w.value);
+    return out;
+  };
+  using Words = std::vector<std::pair<Address, Address>>;
+  EXPECT_EQ(words(inner), (Words{{outer + 16, inner}, {0x1000, outer}}));
+  EXPECT_EQ(words(target), (Words{{of_static + 16, target}, {statics + 16, of_static}}));  // the shorter one
+  EXPECT_EQ(words(queued), Words{});  // the queue's word is not known
+  EXPECT_EQ(words(unheld), Words{});
+
+  HeapHolders found;
+  found.tree.resize(1);
+  found.tree[0].held.resize(2);
+  found.tree[0].held[0].largest = inner;
+  found.tree[0].held[1].largest = unheld;
+  found.paths.resize(1);
+  found.paths[0].steps = {{RootKind::none, "", "", 1, target, "", {}, {}}};
+  const auto all = chains_of(found, *numbers_, chains);
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_TRUE(all[0].is_whole && !all[1].is_whole && all[2].is_whole);
+  mark(found, {true, false, false});
+  EXPECT_TRUE(found.tree[0].is_verified && found.tree[0].held[0].is_verified);
+  EXPECT_FALSE(found.tree[0].held[1].is_verified || found.paths[0].is_verified);
+  EXPECT_EQ(found.chains, 3U);
+  EXPECT_EQ(found.chains_verified, 1U);
+}
+
 TEST(HeapImage, CopiesBeforeTheMemoryBelow) {
   test::SparseMemory below;
   for (Address a = 0x1000; a < 0x3000; a += 8) below.put_u64(a, a);
@@ -199,9 +370,12 @@ TEST(HeapImage, CopiesBeforeTheMemoryBelow) {
   EXPECT_EQ(*image.read<std::uint8_t>(0x2008), 7U);
   EXPECT_EQ(*image.read<std::uint64_t>(0x2010), 0x2010U);
   EXPECT_EQ(*image.read<std::uint64_t>(0x1ff8), 0x1ff8U);
-  image.set_moving({0x2000, 0x2800});
+  image.set_moving({{0x2000, 0x2800}, {0x2900, 0x2a00}, {0, 0}});
   EXPECT_FALSE(image.read<std::uint64_t>(0x2010).has_value());
   EXPECT_EQ(*image.read<std::uint64_t>(0x2800), 0x2800U);
+  EXPECT_FALSE(image.read<std::uint64_t>(0x29f8).has_value());
+  EXPECT_FALSE(image.read<std::uint64_t>(0x28fc).has_value());  // a part of it moves
+  EXPECT_EQ(*image.read<std::uint64_t>(0x2a00), 0x2a00U);
 }
 
 }  // namespace

@@ -20,6 +20,19 @@ void HeapImage::sort() {
   latest_ = 0;
 }
 
+void HeapImage::set_moving(std::vector<AddressRange> moving) {
+  std::sort(moving.begin(), moving.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  moving_.clear();
+  for (const AddressRange& r : moving) {
+    if (r.empty()) continue;
+    if (moving_.empty() || r.begin > moving_.back().end) {
+      moving_.push_back(r);
+    } else {
+      moving_.back().end = std::max(moving_.back().end, r.end);
+    }
+  }
+}
+
 void HeapImage::clear() {
   pieces_.clear();
   used_ = 0;
@@ -46,13 +59,15 @@ Result<std::size_t> HeapImage::read_some(Address address, std::span<std::byte> o
     std::memcpy(out.data(), copied.data(), copied.size());
     return copied.size();
   }
-  if (moving_.contains(address)) return fail(ErrorCode::unreadable_memory, address);
+  const auto moves = std::upper_bound(moving_.begin(), moving_.end(), address,
+                                      [](Address a, const AddressRange& r) { return a < r.end; });
+  if (moves != moving_.end() && moves->contains(address)) return fail(ErrorCode::unreadable_memory, address);
   // Not into a copy, nor into what moves: the rest is asked for anew.
   const auto next = std::upper_bound(pieces_.begin(), pieces_.end(), address,
                                      [](Address a, const Piece& p) { return a < p.range.begin; });
   std::uint64_t most = out.size();
   if (next != pieces_.end()) most = std::min(most, next->range.begin - address);
-  if (!moving_.empty() && moving_.begin > address) most = std::min(most, moving_.begin - address);
+  if (moves != moving_.end()) most = std::min(most, moves->begin - address);
   return (most >= kBulk ? bulk_ : below_).read_some(address, out.first(static_cast<std::size_t>(most)));
 }
 

@@ -8,7 +8,7 @@
 
 namespace mixstack::dotnet::holders {
 
-/// Copies of pieces of memory, and what lies outside of them from elsewhere: but for a range whose bytes may have been
+/// Copies of pieces of memory, and what lies outside of them from elsewhere: but for ranges whose bytes may have been
 /// others at that moment, which cannot be read unless they were copied. Borrows the memory below.
 class HeapImage final : public MemoryReader {
  public:
@@ -24,8 +24,16 @@ class HeapImage final : public MemoryReader {
   void sort();
   /// Forgets the pieces.
   void clear();
-  /// Where only copies count; empty, as at first: a core, which holds still.
-  void set_moving(AddressRange moving) { moving_ = moving; }
+  /// Where only copies count; none, as at first: a core, which holds still.
+  void set_moving(std::vector<AddressRange> moving);
+
+  /// All pieces: `f(address, bytes)`.
+  template <class F>
+  void each(F f) {
+    for (const Piece& p : pieces_)
+      f(p.range.begin, std::span(room_).subspan(p.offset, static_cast<std::size_t>(p.range.size())));
+  }
+  [[nodiscard]] const MemoryReader& below() const { return below_; }
 
   /// The copied bytes from an address on, at most `most`; empty: none.
   [[nodiscard]] std::span<const std::byte> bytes_at(Address address, std::uint64_t most) const;
@@ -41,7 +49,7 @@ class HeapImage final : public MemoryReader {
 
   const MemoryReader& below_;
   const MemoryReader& bulk_;
-  AddressRange moving_;
+  std::vector<AddressRange> moving_;  ///< by address
   std::vector<std::byte> room_;
   std::size_t used_ = 0;
   std::vector<Piece> pieces_;

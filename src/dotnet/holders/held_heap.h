@@ -15,8 +15,18 @@ class HeldHeap {
   HeldHeap(HeapGraph&& graph, const ObjectNumbers& numbers, const ObjectShapes& shapes, const ObjectSizes& sizes);
 
   [[nodiscard]] std::uint32_t places() const { return static_cast<std::uint32_t>(tree_.order.size()); }
-  /// From here on: held by stacks alone. This place itself is the second root, if there are such.
-  [[nodiscard]] std::uint32_t second() const { return tree_.second; }
+  /// From here on: held by roots of this class, and by none of those before it. This place itself holds the roots.
+  [[nodiscard]] std::uint32_t begin_of(RootClass of) const { return tree_.roots[static_cast<std::size_t>(of)]; }
+  [[nodiscard]] RootClass class_of(std::uint32_t place) const {
+    return place >= begin_of(RootClass::words)    ? RootClass::words
+           : place >= begin_of(RootClass::locals) ? RootClass::locals
+                                                  : RootClass::certain;
+  }
+  /// Whether no object or root is above it.
+  [[nodiscard]] bool is_top(std::uint32_t place) const {
+    const std::uint32_t a = above(place);
+    return a == begin_of(RootClass::certain) || a == begin_of(RootClass::locals) || a == begin_of(RootClass::words);
+  }
   [[nodiscard]] std::uint32_t above(std::uint32_t place) const { return tree_.above[place]; }
   [[nodiscard]] Node node(std::uint32_t place) const { return tree_.order[place]; }
   [[nodiscard]] bool is_object(std::uint32_t place) const { return node(place) < objects_; }
@@ -41,6 +51,10 @@ class HeldHeap {
   [[nodiscard]] const ObjectNumbers& numbers() const { return numbers_; }
   [[nodiscard]] const ObjectSizes& sizes() const { return sizes_; }
   [[nodiscard]] std::span<const RootNode> roots() const { return roots_; }
+  [[nodiscard]] Node objects() const { return objects_; }
+  [[nodiscard]] Node nodes() const { return static_cast<Node>(objects_ + roots_.size() + kRootClasses); }
+  /// Where on the stack of the thread that `root` is lies a reference at the object; null: nowhere.
+  [[nodiscard]] const StackPlace* place_of(Node root, Node object) const;
 
  private:
   const ObjectNumbers& numbers_;
@@ -48,6 +62,7 @@ class HeldHeap {
   const ObjectSizes& sizes_;
   Node objects_;
   std::vector<RootNode> roots_;
+  std::vector<LocalEdge> locals_;
   DominatorTree tree_;
   std::vector<std::uint64_t> retained_;
   std::vector<std::uint32_t> first_, held_;

@@ -27,8 +27,7 @@ ShortestWays::ShortestWays(const HeapGraph& graph, const std::function<std::uint
     : objects_(graph.objects), before_(graph.graph.nodes(), kNoNode), ways_(graph.graph.nodes(), 0) {
   std::vector<Node> queue;
   queue.reserve(graph.graph.nodes());
-  walk(graph, graph.root, queue);
-  walk(graph, graph.second, queue);
+  for (const Node root : graph.classes) walk(graph, root, queue);
   std::vector<std::uint64_t> known(1);  ///< last step of each way
   std::unordered_map<std::uint64_t, std::vector<std::pair<std::uint64_t, std::uint32_t>>> numbers;
   for (const Node node : queue) {
@@ -60,6 +59,8 @@ HolderStep HolderPaths::step_of(Node node) {
     const std::uint32_t type = heap_.type_of(node);
     step.name = words_.type(type).name;
     step.method = words_.method(type, step.object);
+    step.request = words_.request(type, step.object);
+    if (const StackPlace* place = heap_.place_of(ways_.before(node), node)) step.place = *place;
   } else if (const RootNode* root = heap_.root_of(node); root != nullptr) {
     step.root = root->kind;
     step.name = root->name;

@@ -16,6 +16,8 @@
 #include "dotnet/holders/held_heap.h"
 #include "dotnet/holders/holder_paths.h"
 #include "dotnet/holders/holder_tree.h"
+#include "dotnet/holders/local_roots.h"
+#include "dotnet/holders/shared_roots.h"
 
 namespace mixstack::dotnet::holders {
 namespace {
@@ -74,15 +76,30 @@ HeapRoots HolderReader::roots(const MemoryReader& now, std::string& why_not) con
   return out;
 }
 
-std::vector<AddressRange> HolderReader::stacks(const RuntimeMemory& memory) {
-  std::vector<AddressRange> out;
-  for (const ManagedThread& t : read_threads(memory).threads)
-    if (t.os_id != 0 && !t.is_dead() && !t.stack.empty()) out.push_back(t.stack);
+std::vector<ManagedThread> HolderReader::threads(const RuntimeMemory& memory) {
+  std::vector<ManagedThread> out;
+  for (ManagedThread& t : read_threads(memory).threads)
+    if (t.os_id != 0 && !t.is_dead() && !t.stack.empty()) out.push_back(t);
   return out;
 }
 
-std::uint64_t HolderReader::memory_for(std::uint64_t objects, std::uint64_t heap_bytes) {
-  return objects * kBytesAnObject + heap_bytes / 64 + heap_bytes / 1024;
+/// The code manager reads the moment as long as it lives, and then what it has read before.
+class HolderReader::CodeOfMoment {
+ public:
+  CodeOfMoment(CodeManager& code, const RuntimeMemory& moment) : code_(code), before_(code.memory()) {
+    code_.rebind(moment);
+  }
+  ~CodeOfMoment() { code_.rebind(before_); }
+  CodeOfMoment(const CodeOfMoment&) = delete;
+  CodeOfMoment& operator=(const CodeOfMoment&) = delete;
+
+ private:
+  CodeManager& code_;
+  RuntimeMemory before_;
+};
+
+std::uint64_t HolderReader::memory_for(std::uint64_t objects, std::uint64_t heap_bytes, bool ways) {
+  return objects * (kBytesAnObject + (ways ? kBytesAWay : 0)) + heap_bytes / 64 + heap_bytes / 1024;
 }
 
 class HolderReader::Finding {
@@ -90,12 +107,16 @@ class HolderReader::Finding {
   Finding(HolderReader& of, HeapMoment&& moment, const HoldersOptions& options)
       : of_(of),
         options_(options),
+        code_(of.code_, of.memory_.with(of.image_)),
         gc_(std::move(moment.gc)),
         roots_(std::move(moment.roots)),
+        verify_(std::move(moment.verify)),
         numbers_(std::move(moment.regions)),
         types_(of.memory_.with(of.image_), of.names_),
         objects_(types_),
-        words_(objects_, of.code_, of.names_, of.sizes_, of.references_, of.image_) {
+        memory_(of.memory_.with(of.image_)),
+        requests_({memory_, of.image_, of.code_, of.names_, options.data, moment.is_unmoved}),
+        words_(objects_, of.code_, of.names_, of.sizes_, of.references_, of.image_, requests_) {
     out_.is_server = gc_.is_server;
     out_.is_exact = true;
     out_.asked = options.of;
@@ -103,22 +124,35 @@ class HolderReader::Finding {
 
   HeapHolders find() {
     out_.copied = of_.image_.used();
-    out_.graph_memory = HolderReader::memory_for(numbers_.size(), heap_bytes());
+    const bool needs_ways = !options_.of.empty() || verify_;
+    out_.graph_memory = HolderReader::memory_for(numbers_.size(), heap_bytes(), needs_ways);
     if (of_.shapes_.is_full()) return refused("its objects are of too many different sizes");
     const auto slots = StaticSlots(types_).find(roots_.threads);
-    auto graph = make_graph({numbers_, of_.shapes_, of_.sizes_, of_.references_, of_.image_, roots_, slots,
-                             [&](const StaticSlot& slot) { return StaticSlots::name_of(types_, slot); }});
+    roots_.locals = LocalRoots(of_.code_, of_.names_, of_.memory_.with(of_.image_)).find(roots_.stacks);
+    const GraphParts parts{numbers_,   of_.shapes_,
+                           of_.sizes_, of_.references_,
+                           of_.image_, roots_,
+                           slots,      [&](const StaticSlot& slot) { return StaticSlots::name_of(types_, slot); }};
+    auto graph = make_graph(parts);
     if (!graph) return refused("it has more references than can be numbered");
     note(*graph);
     std::optional<ShortestWays> ways;
-    if (!options_.of.empty()) {
-      ways.emplace(*graph, [&](Node n) { return of_.shapes_[numbers_.shape(n)].type; });
-      out_.graph_memory += numbers_.size() * kBytesAWay;
-    }
+    if (needs_ways) ways.emplace(*graph, [&](Node n) { return of_.shapes_[numbers_.shape(n)].type; });
     const HeldHeap heap(std::move(*graph), numbers_, of_.shapes_, of_.sizes_);
     sum(heap);
-    out_.tree = HolderTree(heap, words_).make(out_.rest);
-    if (ways) find_paths(heap, *ways);
+    std::optional<SharedRoots> shared;
+    const auto roots_of = [&](std::span<const std::uint32_t> places) {
+      if (!shared) {
+        shared.emplace(heap);
+        static_cast<void>(tell_edges(parts, *shared));
+        shared->sort();
+      }
+      return shared->roots_of(places);
+    };
+    out_.tree = HolderTree(heap, words_, roots_of).make(out_.rest);
+    if (!options_.of.empty()) find_paths(heap, *ways);
+    out_.certainty = HoldersCertainty::one_moment;
+    if (verify_) verify(heap, *ways);
     return std::move(out_);
   }
 
@@ -163,11 +197,22 @@ class HolderReader::Finding {
       if (const RootNode* root = heap.root(p); root != nullptr) {
         sums[root->kind].retained += heap.retained(p);
       } else if (heap.is_object(p)) {
-        (p < heap.second() ? out_.held_objects : out_.stack_objects)++;
-        (p < heap.second() ? out_.held_bytes : out_.stack_bytes) += heap.size(p);
+        const RootClass by = heap.class_of(p);
+        (by == RootClass::certain  ? out_.held_objects
+         : by == RootClass::locals ? out_.local_objects
+                                   : out_.stack_objects)++;
+        (by == RootClass::certain  ? out_.held_bytes
+         : by == RootClass::locals ? out_.local_bytes
+                                   : out_.stack_bytes) += heap.size(p);
       }
     }
     for (const auto& [kind, one] : sums) out_.roots.push_back(one);
+  }
+
+  void verify(const HeldHeap& heap, const ShortestWays& ways) {
+    out_.certainty = HoldersCertainty::read_twice;
+    HolderChains chains({heap, ways, of_.references_, of_.image_, roots_});
+    mark(out_, verify_(chains_of(out_, numbers_, chains)));
   }
 
   void find_paths(const HeldHeap& heap, const ShortestWays& ways) {
@@ -192,11 +237,15 @@ class HolderReader::Finding {
 
   HolderReader& of_;
   const HoldersOptions& options_;
+  CodeOfMoment code_;
   objects::GcRegions gc_;
   HeapRoots roots_;
+  std::function<std::vector<bool>(std::span<const HolderChain>)> verify_;
   ObjectNumbers numbers_;
   objects::LoadedTypes types_;
   objects::ManagedObjects objects_;
+  RuntimeMemory memory_;
+  ServedRequests requests_;
   HolderWords words_;
   HeapHolders out_;
 };

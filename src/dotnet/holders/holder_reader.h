@@ -1,6 +1,7 @@
 // Finds who holds the objects of a heap; who asks decides how the heap is read at one moment.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "dotnet/heap/gc_regions.h"
 #include "dotnet/holders/heap_graph.h"
 #include "dotnet/holders/heap_image.h"
+#include "dotnet/holders/holder_chains.h"
 #include "dotnet/holders/region_objects.h"
 #include "dotnet/names/method_names.h"
 #include "mixstack/holders.h"
@@ -22,6 +24,9 @@ struct HeapMoment {
   objects::GcRegions gc;
   std::vector<RegionObjects> regions;  ///< by address
   HeapRoots roots;
+  /// Where not all was read at one moment: says which chains hold at one. Null: all of it was.
+  std::function<std::vector<bool>(std::span<const HolderChain>)> verify{};
+  std::function<bool()> is_unmoved{};  ///< no object has moved since; null: none ever does
 };
 
 /// For one answer. Borrows everything. Not thread-safe.
@@ -50,17 +55,19 @@ class HolderReader {
   /// Handles, ready objects and what threads have of their statics, of a process that stands still. `now`: its memory.
   /// `why_not` receives what could not be read.
   [[nodiscard]] HeapRoots roots(const MemoryReader& now, std::string& why_not) const;
-  /// A managed thread's stack: from where it is used up to where it begins. Empty: no managed thread is there.
-  [[nodiscard]] static std::vector<AddressRange> stacks(const RuntimeMemory& memory);
+  /// Managed threads that are alive and whose stacks are known. `memory` as above.
+  [[nodiscard]] static std::vector<ManagedThread> threads(const RuntimeMemory& memory);
   [[nodiscard]] const RuntimeMemory& memory() const { return memory_; }
 
   /// Bytes of our memory for a heap of so many objects, without copies; an estimate from above for most heaps.
-  [[nodiscard]] static std::uint64_t memory_for(std::uint64_t objects, std::uint64_t heap_bytes);
+  /// `ways`: with shortest ways, for a type, an object, or chains.
+  [[nodiscard]] static std::uint64_t memory_for(std::uint64_t objects, std::uint64_t heap_bytes, bool ways);
   /// The search. Never fails: an answer without a tree says why.
   [[nodiscard]] HeapHolders find(HeapMoment&& moment, const HoldersOptions& options);
 
  private:
   [[nodiscard]] objects::GcRegionReader gc(const MemoryReader& now) const { return {memory_.with(now), dac_table_}; }
+  class CodeOfMoment;
   class Finding;
 
   RuntimeMemory memory_;

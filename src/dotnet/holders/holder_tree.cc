@@ -83,9 +83,27 @@ void HolderTree::describe(const Places& places, const Places& alike, Line& line)
   line.told.name = words.name;
   if (heap_.is_object(holder))
     line.told.field = words_.field(heap_.type(holder), heap_.address(holder), heap_.size(holder), line.told.largest);
+  if (heap_.root(holder) != nullptr)
+    if (const StackPlace* place = heap_.place_of(heap_.node(holder), heap_.node(largest))) line.told.place = *place;
   if (words.use != TypeUse::delegate && words.use != TypeUse::timer && words.use != TypeUse::async) return;
+  if (words.use == TypeUse::async) find_requests(type, alike, line);
+  find_methods(type, places, alike, line);
+}
+
+/// By a sample, where there are many.
+void HolderTree::find_requests(std::uint32_t type, const Places& alike, Line& line) {
+  auto& requests = line.told.requests;
+  const std::size_t step = alike.size() / kMostServing + 1;
+  for (std::size_t i = 0; i < alike.size() && requests.size() < kMostMethods; i += step) {
+    auto request = words_.request(type, heap_.address(alike[i]));
+    if (request && std::find(requests.begin(), requests.end(), *request) == requests.end())
+      requests.push_back(std::move(*request));
+  }
+}
+
+void HolderTree::find_methods(std::uint32_t type, const Places& places, const Places& alike, Line& line) {
   std::map<std::string, std::size_t> methods;
-  const bool is_many = words.use == TypeUse::delegate && alike.size() > places.size();
+  const bool is_many = words_.type(type).use == TypeUse::delegate && alike.size() > places.size();
   const std::size_t step = alike.size() / kMostAsked + 1;
   for (std::size_t i = 0; i < alike.size(); i += step) {
     if (is_many && std::binary_search(places.begin(), places.end(), alike[i])) continue;  // it calls its list
@@ -113,8 +131,23 @@ std::unique_ptr<HolderTree::Line> HolderTree::line_of(const Places& places, bool
     line->told.root = RootKind::several;
   }
   gather(places, *line);
+  if (line->told.root == RootKind::several) name_roots(places, *line);
   lines_++;
   return line;
+}
+
+/// For the largest ones alone: the first level is made with the largest first.
+void HolderTree::name_roots(const Places& places, Line& line) {
+  if (shared_ == kMostShared || line.told.retained < heap_.retained(0) / kLeastShare) {
+    line.told.are_roots_all = false;
+    return;
+  }
+  shared_++;
+  const SharedRoots::Found found = roots_of_(places);
+  line.told.are_roots_all = found.is_whole;
+  for (std::size_t i = 0; i < std::min(found.roots.size(), kMostRoots); i++)
+    if (const RootNode* root = heap_.root_of(found.roots[i])) line.told.roots.push_back({root->kind, root->name});
+  line.told.more_roots = found.roots.size() - line.told.roots.size();
 }
 
 void HolderTree::open(Line& line, bool is_first_level) {
@@ -152,8 +185,15 @@ Holder HolderTree::told(Line& line) {
 std::vector<Holder> HolderTree::make(std::uint64_t& rest) {
   Line all;
   if (heap_.places() == 0) return {};
-  for (const std::uint32_t p : heap_.held(0))
-    if (heap_.retained(p) != 0) group(p, all);
+  const std::uint32_t locals = heap_.begin_of(RootClass::locals);
+  for (const std::uint32_t p : heap_.held(0)) {
+    if (p == locals) {  // threads stand beside the other roots
+      for (const std::uint32_t below : heap_.held(p))
+        if (heap_.retained(below) != 0) group(below, all);
+    } else if (heap_.retained(p) != 0) {
+      group(p, all);
+    }
+  }
   open(all, true);
   while (!closed_.empty() && lines_ < kMostLines) {
     Line* largest = closed_.top();

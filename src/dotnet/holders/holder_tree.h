@@ -1,6 +1,7 @@
 // The dominator tree of a heap, folded for people.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <queue>
 #include <unordered_map>
@@ -8,6 +9,7 @@
 
 #include "dotnet/holders/held_heap.h"
 #include "dotnet/holders/holder_words.h"
+#include "dotnet/holders/shared_roots.h"
 #include "mixstack/holders.h"
 
 namespace mixstack::dotnet::holders {
@@ -17,10 +19,15 @@ namespace mixstack::dotnet::holders {
 /// all.
 class HolderTree {
  public:
-  static constexpr std::size_t kMostLines = 240, kMostHeld = 12, kMostMethods = 3, kMostAsked = 512;
+  static constexpr std::size_t kMostLines = 240, kMostHeld = 12, kMostMethods = 3, kMostAsked = 512, kMostServing = 32;
 
-  /// Borrows both.
-  HolderTree(const HeldHeap& heap, HolderWords& words) : heap_(heap), words_(words) {}
+  /// The roots that reach objects at some places, which have no holder.
+  using FindRoots = std::function<SharedRoots::Found(std::span<const std::uint32_t>)>;
+  static constexpr std::size_t kMostShared = 24, kMostRoots = 6;  ///< lines, and roots of one
+
+  /// Borrows heap and words. `roots_of` is asked for large lines alone.
+  HolderTree(const HeldHeap& heap, HolderWords& words, FindRoots roots_of)
+      : heap_(heap), words_(words), roots_of_(std::move(roots_of)) {}
   /// Lines of the first level; `rest` receives what is left out of it.
   [[nodiscard]] std::vector<Holder> make(std::uint64_t& rest);
 
@@ -38,12 +45,17 @@ class HolderTree {
   [[nodiscard]] bool is_part(const TypeWords& outer, std::uint32_t outer_type, std::uint32_t place,
                              std::uint32_t parent, unsigned depth);
   [[nodiscard]] std::unique_ptr<Line> line_of(const Places& places, bool is_first_level);
+  void find_requests(std::uint32_t type, const Places& alike, Line& line);
+  void find_methods(std::uint32_t type, const Places& places, const Places& alike, Line& line);
   void describe(const Places& places, const Places& alike, Line& line);
   void open(Line& line, bool is_first_level);
+  void name_roots(const Places& places, Line& line);
   [[nodiscard]] Holder told(Line& line);
 
   const HeldHeap& heap_;
   HolderWords& words_;
+  FindRoots roots_of_;
+  std::size_t shared_ = 0;  ///< lines whose roots were asked for
   struct Smaller {
     bool operator()(const Line* a, const Line* b) const { return a->told.retained < b->told.retained; }
   };

@@ -8,6 +8,7 @@
 
 #include "dotnet/async/state_machines.h"
 #include "dotnet/holders/held_heap.h"
+#include "dotnet/holders/served_requests.h"
 
 namespace mixstack::dotnet::holders {
 
@@ -25,13 +26,14 @@ struct TypeWords {
 class HolderWords {
  public:
   HolderWords(objects::ManagedObjects& objects, CodeManager& code, names::MethodNames& names, const ObjectSizes& sizes,
-              TypeReferences& references, const HeapImage& image)
+              TypeReferences& references, const HeapImage& image, ServedRequests& requests)
       : objects_(objects),
         delegates_(objects, code, names),
         machines_(objects, delegates_),
         sizes_(sizes),
         references_(references),
-        image_(image) {}
+        image_(image),
+        requests_(requests) {}
 
   /// By number in ObjectSizes.
   [[nodiscard]] const TypeWords& type(std::uint32_t number);
@@ -43,6 +45,10 @@ class HolderWords {
   [[nodiscard]] std::string field(std::uint32_t holder_type, Address holder, std::uint64_t size, Address held);
   /// The method that a delegate calls, a timer calls back, or that a task is of; empty: none, or not known.
   [[nodiscard]] std::string method(std::uint32_t type, Address object);
+  /// The request that an async method works on; nothing: none, or not known.
+  [[nodiscard]] std::optional<HolderRequest> request(std::uint32_t type, Address object) {
+    return this->type(type).use == TypeUse::async ? requests_.of(object) : std::nullopt;
+  }
 
  private:
   [[nodiscard]] TypeWords read(std::uint32_t number);
@@ -53,6 +59,7 @@ class HolderWords {
   const ObjectSizes& sizes_;
   TypeReferences& references_;
   const HeapImage& image_;
+  ServedRequests& requests_;
   std::unordered_map<std::uint32_t, TypeWords> types_;
 };
 

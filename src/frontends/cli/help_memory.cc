@@ -22,14 +22,14 @@ and no collection is made.)"),
                      "who holds the objects, the largest holders first, by name; of a type or an object's address also "
                      "the shortest ways from a root, and what they retain; one stop, in which all references are read"},
                     {"--most-pause", "TIME",
-                     "not longer than that (50ms): else it is let go on, and nothing is said of objects"},
+                     "not longer than that (50ms): else --types says nothing, and --holders reads twice"},
                     {"--after", "TIME",
                      "look twice, so long apart (60s): what grew, by label and, with --types, by type; what full "
                      "collections have left first, where two of them were seen"},
                     {"--makers", "",
                      "who makes objects: bytes a second by thread, type and place in the program; nothing is stopped"},
                     {"-d, --duration", "TIME", "with --makers: for so long (2s)"},
-                    {"--data", "", "with --types: what strings hold, too (cut)"},
+                    {"--data", "", "with --types: what strings hold, too; with --holders: paths"},
                     {"-j, --json", "", "all of it as JSON: docs/formats/memory.schema.json, memory-growth.schema.json"},
                     {"-o, --out", "FILE",
                      "into a file, by the end of its name: .txt, .json, .html (a page), .mxm (this moment, for 'memory "

@@ -39,7 +39,7 @@ std::string check(const MemoryArguments& memory, bool has_pause, bool only_sysro
   if (memory.after > kLongestWait) return "--after: at most a day";
   if (memory.after.count() != 0 && memory.format == MemoryFormat::moment)
     return "a file .mxm is one moment: without --after";
-  if (memory.data && !memory.types) return "--data is for --types";
+  if (memory.data && !memory.types && !memory.holders) return "--data is for --types and --holders";
   return {};
 }
 

@@ -94,7 +94,7 @@ ExitCode run_memory(const MemoryArguments& arguments, const Environment& environ
   const MemoryOptions options{arguments.types,
                               {arguments.most_pause, false, arguments.types, arguments.data},
                               arguments.holders,
-                              {arguments.most_pause, arguments.holders_of, 0}};
+                              {arguments.most_pause, arguments.holders_of, 0, arguments.data}};
   if (arguments.after.count() != 0) {
     const auto twice = ask_memory_twice(*opened->session, {options, arguments.after});
     return twice ? write_growth_out(arguments, environment, *twice) : opened->complain(twice.error());

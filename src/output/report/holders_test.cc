@@ -62,8 +62,8 @@ TEST(HoldersReport, WaysOrWhyThereAreNone) {
   h.asked = "Shop.Order";
   h.was_found = true;
   HolderPath path;
-  path.steps = {{RootKind::static_field, "Shop.Cache.s_all", "", 1, 0, ""},
-                {RootKind::none, "Shop.Order", "_first", 3, 0x7f10, "Shop.Program.Load"}};
+  path.steps = {{RootKind::static_field, "Shop.Cache.s_all", "", 1, 0, "", {}, {}},
+                {RootKind::none, "Shop.Order", "_first", 3, 0x7f10, "Shop.Program.Load", {}, {}}};
   path.count = 1000;
   path.retained = 39'000'000;
   h.paths = {path};
@@ -91,6 +91,93 @@ TEST(HoldersReport, Json) {
   EXPECT_EQ(json["roots"][0]["kind"], "finalizer");
   EXPECT_EQ(json["pause_us"], 4200);
   EXPECT_EQ(json["asked"], nullptr);
+}
+
+Holder local_line(const std::string& variable, const std::string& reg) {
+  Holder list;
+  list.name = "List<Order>";
+  list.count = 1;
+  list.retained = 10'000'000;
+  list.place = StackPlace{12, "Shop.Worker.Run()", variable, reg, reg.empty() ? Address{0x7ff0} : Address{0}};
+  Holder thread;
+  thread.root = RootKind::local;
+  thread.shape = HolderShape::root;
+  thread.name = "thread 12 (worker)";
+  thread.retained = 10'000'000;
+  thread.held = {list};
+  return thread;
+}
+
+TEST(HoldersReport, VariablesOfThreads) {
+  HeapHolders h = heap();
+  h.local_objects = 5;
+  h.local_bytes = 3'000'000;
+  h.tree = {local_line("cache", "rbx"), local_line("", "rbx"), local_line("", "")};
+  const std::string text = text_of(h);
+  EXPECT_NE(text.find("variables of thread 12 (worker), Shop.Worker.Run(), variable 'cache' = List<Order>\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("Shop.Worker.Run(), register rbx = List<Order>\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("Shop.Worker.Run(), slot 0x7ff0 = List<Order>\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("3.0 MB more by variables of threads"), std::string::npos) << text;
+  EXPECT_NE(text.find("4.0 MB are garbage"), std::string::npos) << text;
+  const auto json = nlohmann::json::parse(collect([&](Writer& out) { write_holders_json(out, h); }));
+  EXPECT_EQ(json["tree"][0]["held"][0]["place"]["variable"], "cache");
+  EXPECT_EQ(json["tree"][0]["held"][0]["place"]["slot"], nullptr);
+  EXPECT_EQ(json["tree"][0]["place"], nullptr);
+  EXPECT_EQ(json["local_bytes"], 3'000'000);
+}
+
+TEST(HoldersReport, RootsOfWhatNoneHoldsAlone) {
+  HeapHolders h = heap();
+  Holder shared;
+  shared.root = RootKind::several;
+  shared.name = "Order[]";
+  shared.count = 1;
+  shared.retained = 30'000'000;
+  h.tree = {shared};
+  EXPECT_NE(text_of(h).find("Order[], held by more than one root\n"), std::string::npos);
+  h.tree[0].roots = {{RootKind::static_field, "A.s_one"}, {RootKind::strong_handle, ""}};
+  EXPECT_NE(text_of(h).find("Order[], held by static A.s_one and strong handles\n"), std::string::npos) << text_of(h);
+  h.tree[0].are_roots_all = false;
+  EXPECT_NE(text_of(h).find("strong handles and perhaps others\n"), std::string::npos) << text_of(h);
+  h.tree[0].roots.resize(5, {RootKind::static_field, "B"});
+  h.tree[0].more_roots = 7;
+  EXPECT_NE(text_of(h).find("held by static A.s_one, strong handles, static B and 9 more at least\n"),
+            std::string::npos)
+      << text_of(h);
+  const auto json = nlohmann::json::parse(collect([&](Writer& out) { write_holders_json(out, h); }));
+  EXPECT_EQ(json["tree"][0]["roots"][1]["kind"], "strong_handle");
+  EXPECT_EQ(json["tree"][0]["more_roots"], 7);
+  EXPECT_EQ(json["tree"][0]["are_roots_all"], false);
+}
+
+TEST(HoldersReport, RequestsOfAsyncMethods) {
+  HeapHolders h = heap();
+  h.tree[0].held[0].held[0].requests = {{RequestKind::incoming, "GET", "/a\x1b"}, {RequestKind::outgoing, "", ""}};
+  EXPECT_NE(text_of(h).find(", serves GET /a\\x1b, sends a request\n"), std::string::npos) << text_of(h);
+  const auto json = nlohmann::json::parse(collect([&](Writer& out) { write_holders_json(out, h); }));
+  EXPECT_EQ(json["tree"][0]["held"][0]["held"][0]["requests"][0]["kind"], "incoming");
+}
+
+TEST(HoldersReport, WhatWasReadTwiceSaysSo) {
+  HeapHolders h = heap();
+  h.certainty = HoldersCertainty::read_twice;
+  h.is_exact = false;
+  h.why_not = "90 MB would have to be read";
+  h.chains = 3;
+  h.chains_verified = 2;
+  h.changed_words = 44;
+  h.tree[0].held[0].is_verified = false;
+  const std::string text = text_of(h);
+  EXPECT_NE(text.find("read twice while it ran, 44 words"), std::string::npos) << text;
+  EXPECT_NE(text.find("2 of 3 ways"), std::string::npos) << text;
+  EXPECT_NE(text.find("List<Shop.Order> (not seen in the stop)\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("all of one moment"), std::string::npos) << text;
+  EXPECT_NE(text.find("garbage, or held by what has changed"), std::string::npos) << text;
+  const auto json = nlohmann::json::parse(collect([&](Writer& out) { write_holders_json(out, h); }));
+  EXPECT_EQ(json["certainty"], "read_twice");
+  EXPECT_EQ(json["chains_verified"], 2);
 }
 
 TEST(HoldersReport, EveryKindHasAName) {

@@ -42,9 +42,46 @@ std::string_view root_words(RootKind kind) {
       return "finalizer queue (they wait for their finalizers)";
     case RootKind::stack:
       return "words of stacks, perhaps alive";
+    case RootKind::local:
+      return "variables of";
     default:
       return "";
   }
+}
+
+/// "static Shop.Cache.s_all"
+std::string root_words(RootKind kind, const std::string& name) {
+  return fmt::format("{}{}{}", root_words(kind), name.empty() ? "" : " ", escape_for_terminal(name));
+}
+
+/// "Shop.Worker.Run(), variable 'cache'"
+std::string place_words(const StackPlace& place) {
+  std::string words = place.method.empty() ? "the runtime's code" : escape_for_terminal(place.method);
+  if (!place.variable.empty()) return words + ", variable '" + escape_for_terminal(place.variable) + "'";
+  return words + (place.reg.empty() ? fmt::format(", slot {:#x}", place.slot) : ", register " + place.reg);
+}
+
+/// The first roots by name, and how many more.
+std::string shared_words(const Holder& h) {
+  constexpr std::size_t kMost = 3;
+  if (h.roots.empty()) return "held by more than one root";
+  std::string words;
+  const std::size_t shown = std::min(kMost, h.roots.size());
+  const std::uint64_t more = h.more_roots + h.roots.size() - shown;
+  for (std::size_t i = 0; i < shown; i++) {
+    const bool is_last = i + 1 == shown && more == 0 && h.are_roots_all;
+    words += (i == 0 ? "" : is_last ? " and " : ", ") + root_words(h.roots[i].kind, h.roots[i].name);
+  }
+  if (more != 0) words += fmt::format(" and {} more{}", more, h.are_roots_all ? "" : " at least");
+  if (more == 0 && !h.are_roots_all) words += " and perhaps others";
+  return "held by " + words;
+}
+
+/// "serves GET /orders/7"
+std::string request_words(const HolderRequest& r) {
+  const char* does = r.kind == RequestKind::incoming ? "serves" : r.kind == RequestKind::outgoing ? "sends" : "asks";
+  std::string words = fmt::format("{} {}", does, r.method.empty() ? "a request" : escape_for_terminal(r.method));
+  return r.what.empty() ? words : words + " " + escape_for_terminal(r.what);
 }
 
 std::string methods_words(const std::vector<std::string>& methods, HolderShape shape) {
@@ -60,7 +97,7 @@ std::string name_words(const Holder& h) {
   switch (h.shape) {
     case HolderShape::root:
       if (h.root == RootKind::stack && !h.name.empty()) return "of " + escape_for_terminal(h.name);
-      return fmt::format("{}{}{}", root_words(h.root), h.name.empty() ? "" : " ", escape_for_terminal(h.name));
+      return root_words(h.root, h.name);
     case HolderShape::list:
       return fmt::format("list of {} {}", h.count, name);
     case HolderShape::delegate:
@@ -80,7 +117,7 @@ class Tree {
   explicit Tree(const HeapHolders& heap) : heap_(heap) {
     const auto smaller = [](const Holder* a, const Holder* b) { return a->retained < b->retained; };
     std::priority_queue<const Holder*, std::vector<const Holder*>, decltype(smaller)> next(smaller);
-    const std::uint64_t least = (heap.held_bytes + heap.stack_bytes) / kLeastShare;
+    const std::uint64_t least = (heap.held_bytes + heap.local_bytes + heap.stack_bytes) / kLeastShare;
     for (const Holder& h : heap.tree) next.push(&h);
     while (!next.empty() && shown_.size() < kMostLines) {
       const Holder* h = next.top();
@@ -109,7 +146,7 @@ class Tree {
       std::string words = holder_words(h);
       if (is_with_next(h)) {
         last = &h.held.front();
-        words += " = " + holder_words(*last);
+        words += (last->place ? ", " : " = ") + holder_words(*last);
       }
       out << fmt::format("{:>12}  {:{}}{}\n", megabytes(h.retained), "", 2 * depth, words);
       write_all(out, last->held, depth + 1);
@@ -123,12 +160,14 @@ class Tree {
 std::string step_words(const HolderStep& step) {
   std::string words;
   if (step.root != RootKind::none) {
-    words = fmt::format("{}{}{}", root_words(step.root), step.name.empty() ? "" : " ", escape_for_terminal(step.name));
+    words = root_words(step.root, step.name);
   } else {
     words = step.field.empty() ? "" : "." + escape_for_terminal(step.field) + ": ";
+    if (step.place) words = place_words(*step.place) + " = ";
     if (step.count > 1) words += fmt::format("{} ", step.count);
     words += step.name.empty() ? "(type not known)" : escape_for_terminal(step.name);
     if (!step.method.empty()) words += " (" + escape_for_terminal(step.method) + ")";
+    if (step.request) words += ", " + request_words(*step.request);
     words += fmt::format("  {:#x}", step.object);
   }
   return words;
@@ -149,7 +188,8 @@ void write_paths(Writer& out, const HeapHolders& heap) {
   const std::uint64_t more = heap.more_paths + (heap.paths.size() > kMostPaths ? heap.paths.size() - kMostPaths : 0);
   if (more != 0) out << fmt::format("\nand {} of other kinds (--json)\n", counted(more, "way"));
   if (heap.unheld != 0)
-    out << fmt::format("{} are held by nobody: garbage that was not collected yet\n", counted(heap.unheld, "object"));
+    out << fmt::format("{} are held by nobody{}\n", counted(heap.unheld, "object"),
+                       heap.is_exact ? ": garbage that was not collected yet" : ", as far as all could be read");
 }
 
 }  // namespace
@@ -157,7 +197,10 @@ void write_paths(Writer& out, const HeapHolders& heap) {
 std::string holder_words(const Holder& holder) {
   std::string words = holder.field.empty() ? "" : "." + escape_for_terminal(holder.field) + ": ";
   words += name_words(holder) + methods_words(holder.methods, holder.shape);
-  if (holder.root == RootKind::several) words += ", held by more than one root";
+  for (const HolderRequest& r : holder.requests) words += ", " + request_words(r);
+  if (!holder.is_verified) words += " (not seen in the stop)";
+  if (holder.place) words = place_words(*holder.place) + " = " + words;
+  if (holder.root == RootKind::several) words += ", " + shared_words(holder);
   return words;
 }
 
@@ -167,12 +210,23 @@ void write_holders_text(Writer& out, const HeapHolders& heap) {
     return;
   }
   out << fmt::format("holders: {} MB in {} are held", megabytes(heap.held_bytes), counted(heap.held_objects, "object"));
+  if (heap.local_objects != 0) out << fmt::format(", {} MB more by variables of threads", megabytes(heap.local_bytes));
   if (heap.stack_objects != 0) out << fmt::format(", {} MB more by words of stacks alone", megabytes(heap.stack_bytes));
-  out << fmt::format("; {} MB are garbage that was not collected yet",
-                     megabytes(heap.all_bytes - heap.held_bytes - heap.stack_bytes));
-  if (heap.stops != 0)
+  const std::uint64_t rest = heap.all_bytes - heap.held_bytes - heap.local_bytes - heap.stack_bytes;
+  const char* of_rest = heap.is_exact ? "garbage that was not collected yet"
+                        : heap.certainty == HoldersCertainty::read_twice
+                            ? "garbage, or held by what has changed meanwhile"
+                            : "garbage, or held by what could not be read";
+  out << fmt::format("; {} MB are {}", megabytes(rest), of_rest);
+  if (heap.certainty == HoldersCertainty::read_twice) {
+    out << fmt::format(
+        "\nread twice while it ran, {} that changed between are left out; {} of {} ways shown were seen in one stop, "
+        "{}",
+        counted(heap.changed_words, "word"), heap.chains_verified, heap.chains, duration_words(heap.pause));
+  } else if (heap.stops != 0) {
     out << fmt::format("\nall of one moment, for which the process was stopped for {} ({} MB read in it)",
                        duration_words(heap.pause), megabytes(heap.copied_in_stop));
+  }
   out << '\n';
   if (!heap.is_exact) out << "not certain: " << escape_for_terminal(heap.why_not) << '\n';
   if (!heap.asked.empty()) {

@@ -9,9 +9,13 @@
 //   Holders handles COUNT    strong and pinned handles
 //   Holders list COUNT       a linked list
 //   Holders local COUNT      what only a local variable refers to
+//   Holders worker COUNT     what only a local variable of another thread refers to, which it uses later
+//   Holders raw COUNT        what only a number on a stack is the address of
 //   Holders several COUNT    what two statics refer to
+//   Holders mixed COUNT      what a static, a handle and a local variable refer to, and more than ten statics
 //   Holders graph COUNT      a large graph of small objects
 //   Holders churn COUNT      a static list whose items are replaced all the time
+//   Holders shuffle COUNT    a static array whose items change their places all the time; nothing is allocated
 // Answers "same" with whether it has run on, "quit" by ending.
 using Holders;
 
@@ -31,12 +35,17 @@ switch (mode)
     case "several": Shapes.Several(count); break;
     case "graph": Shapes.Graph(count); break;
     case "churn": Shapes.Churn(count); break;
+    case "mixed": Shapes.Mixed(count); break;
+    case "shuffle": Shapes.Shuffle(count); break;
+    case "worker": Stacks.Worker(count); break;
+    case "raw": Stacks.Raw(count, Ready); return 0;
     case "local": Shapes.Local(count, Ready); return 0;
     default:
-        Console.WriteLine("usage: Holders cache|events|timers|async|threads|attached|finalizers|handles|list|several|graph|churn|local COUNT");
+        Console.WriteLine("usage: Holders cache|events|timers|async|threads|attached|finalizers|handles|list|several|graph|churn|local|worker|raw|mixed|shuffle COUNT");
         return 2;
 }
 Shapes.Settle();
+Shapes.Started.Set();
 Ready();
 return 0;
 

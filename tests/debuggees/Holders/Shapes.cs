@@ -52,12 +52,17 @@ internal sealed class Cell
     public object? A, B, C;
 }
 
+internal static class Twelve
+{
+    public static object? A, B, C, D, E, F, G, H, I, J, K, L;
+}
+
 internal static class Shapes
 {
     public const int Payload = 1000;
-    private const int Array = 24 + Payload;  // as the heap counts it
+    public const int Array = 24 + Payload;  // as the heap counts it
 
-    public static readonly ManualResetEvent Gate = new(false);
+    public static readonly ManualResetEvent Gate = new(false), Started = new(false);
     private static readonly Dictionary<int, Order> s_orders = [];
     private static readonly Hub s_hub = new();
     private static readonly TaskCompletionSource s_never = new();
@@ -74,7 +79,7 @@ internal static class Shapes
     public static string? Title { get; private set; }
     public static long Turns => Interlocked.Read(ref s_turns);
 
-    private static void Truth(string name, long value) => Console.WriteLine($"TRUTH {name} {value}");
+    public static void Truth(string name, long value) => Console.WriteLine($"TRUTH {name} {value}");
 
     public static void Settle()
     {
@@ -247,6 +252,26 @@ internal static class Shapes
         Truth("most", (long)count * (Array + 32 + 8) + 4096);
     }
 
+    /// <summary>Each of a dozen statics of Twelve holds the same array, and so does a handle.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static void Mixed(int count)
+    {
+        Order[] all = new Order[count];
+        for (int i = 0; i < count; i++)
+        {
+            all[i] = new Order(i);
+        }
+        foreach (var field in typeof(Twelve).GetFields())
+        {
+            field.SetValue(null, all);
+        }
+        GCHandle.Alloc(all, GCHandleType.Normal);
+        Truth("items", count);
+        Truth("roots", typeof(Twelve).GetFields().Length + 1);
+        Truth("least", (long)count * (Array + 32));
+        Truth("most", (long)count * (Array + 32 + 8) + 4096);
+    }
+
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static void Local(int count, Action ready)
     {
@@ -301,5 +326,33 @@ internal static class Shapes
             })
             { IsBackground = true, Name = "replaces" }.Start();
         }
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static void Shuffle(int count)
+    {
+        Order[] all = new Order[count];
+        for (int i = 0; i < count; i++)
+        {
+            all[i] = new Order(i);
+        }
+        s_one = all;
+        Truth("items", count);
+        Truth("most", (long)count * (Array + 32 + 8) + 4096);
+        new Thread(() =>
+        {
+            Random random = new(5);
+            Started.WaitOne();
+            while (true)
+            {
+                int a = random.Next(count), b = random.Next(count);
+                (all[a], all[b]) = (all[b], all[a]);
+                if (Interlocked.Increment(ref s_turns) % 50 == 0)
+                {
+                    Thread.Sleep(1);
+                }
+            }
+        })
+        { IsBackground = true, Name = "shuffles" }.Start();
     }
 }

@@ -64,9 +64,10 @@ internal static class Requests
 
     private static async Task<string> Awaits(int id)
     {
+        byte[] page = new byte[4_000_000];
         Truth.InPlace();
         await s_never.Task;
-        return id.ToString(System.Globalization.CultureInfo.InvariantCulture);
+        return (id + page.Length).ToString(System.Globalization.CultureInfo.InvariantCulture);
     }
 
     private static async Task<string> Forwards(HttpClient client, Uri to)
