@@ -13,7 +13,6 @@
 #include "session/heap_holders.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -24,7 +23,7 @@
 #include "base/system/small_file.h"
 #include "dotnet/heap/page_store.h"
 #include "process/debugger/debug_session.h"
-#include "process/live/kernel_counters.h"
+#include "session/own_memory.h"
 #include "session/stop_words.h"
 
 namespace mixstack::session {
@@ -480,19 +479,6 @@ HeapHolders find_in_core(const HolderSearch& of, std::uint64_t most_memory) {
 }
 
 }  // namespace
-
-std::uint64_t memory_to_take() {
-  std::uint64_t left = std::uint64_t{1} << 30;  // where the kernel does not say
-  constexpr std::size_t kMost = 64 << 10;
-  constexpr std::string_view kKey = "MemAvailable:";
-  const std::string text = base::text_at("/proc/meminfo", kMost);
-  const std::size_t at = text.find(kKey);
-  if (at != std::string::npos) left = std::strtoull(text.c_str() + at + kKey.size(), nullptr, 10) << 10;
-  const KernelCounters own = process::kernel_counters(static_cast<std::uint32_t>(::getpid()));
-  if (own.memory_limit && own.memory_used)
-    left = std::min(left, *own.memory_limit - std::min(*own.memory_limit, *own.memory_used));
-  return left / 2;
-}
 
 HeapHolders find_heap_holders(const HolderSearch& of) {
   const std::uint64_t most = of.options.most_memory != 0 ? of.options.most_memory : memory_to_take();

@@ -11,7 +11,8 @@
 // walk. Where the walk fails (an object was just being made) or the stop was too long, all again.
 // Bounds: kMostAttempts attempts, kMostStops stops, kLongestWait for the end of a collection, kMostRounds of copies,
 // and the pause that is allowed: what would take longer is refused before the stop, or given up in it. Our own memory:
-// kLargestKept for a region that is copied while the process runs, kMostCopied for what is read in a stop.
+// kLargestKept for a region that is copied while the process runs, kMostCopied for what is read in a stop, and half of
+// what this machine, our cgroup and ulimit -v have left.
 #include "session/heap_types.h"
 
 #include <fmt/format.h>
@@ -24,6 +25,7 @@
 #include "base/memory/cached_memory.h"
 #include "dotnet/heap/page_store.h"
 #include "process/debugger/debug_session.h"
+#include "session/own_memory.h"
 #include "session/stop_words.h"
 
 namespace mixstack::session {
@@ -140,6 +142,7 @@ class LiveCount {
   /// Copies one old region in one read, between collections, and counts it.
   void keep(const GcRegion& region) {
     if (region.objects.size() > kLargestKept) return;
+    if (region.objects.size() > buffer_.size() && region.objects.size() > memory_to_take()) return;
     buffer_.resize(std::max(buffer_.size(), static_cast<std::size_t>(region.objects.size())));
     for (int tries = 0; tries < kMostTries; tries++) {
       if (!wait_for_quiet()) return;
@@ -213,8 +216,14 @@ class LiveCount {
       return false;
     }
     constexpr std::uint64_t kRoom = 8 << 20;
+    const std::uint64_t allowed = memory_to_take(), wanted = std::min(most, in_stop + in_stop / 2 + kRoom);
+    if (wanted > allowed + copies_.capacity()) {
+      why_ = fmt::format("it would take {} MB of our own memory, and {} MB are allowed (half of what is left here)",
+                         wanted >> 20, allowed >> 20);
+      return false;
+    }
     // All of it is written to before the stop, so that no page is missing in it.
-    copies_.assign(static_cast<std::size_t>(std::min(most, in_stop + in_stop / 2 + kRoom)), std::byte{1});
+    copies_.assign(static_cast<std::size_t>(wanted), std::byte{1});
     return true;
   }
 
