@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """`mixstack memory` beside its peers on one heap: memory_peers.py [MB]    default: 1024
 
-A program of tests/debuggees/Memory holds so much in strings. It is asked, each as a fresh process, in turn: for the account;
+A program of tests/debuggees/Memory holds so much in a dictionary of objects. It is asked, each as a fresh process, in turn: for the account;
 for the histogram (`--types`) by mixstack, by a ClrMD program, by dotnet-dump (collect, then dumpheap -stat) and by
 dotnet-gcdump; and its mappings are copied by bare process_vm_readv in pieces of 4 MB, which is the floor. Then a core of it.
-Then a program of the same size that allocates as fast as it can: how long mixstack stops it.
+Then mixstack alone on a heap of strings, each of which `--types` compares with all others; then on a program that allocates as
+fast as it can over so much that stays: how long it is stopped.
 Printed are wall time (min/median), processor time (min), GB/s of heap for each second of one processor, peak memory.
 MIXSTACK, ORACLE, ROUNDS, TMPDIR; DOTNET_TOOLS: a folder with dotnet-dump and dotnet-gcdump, else they are left out.
 """
@@ -31,7 +32,7 @@ ORACLE = os.environ.get("ORACLE", str(debuggee_build.ORACLE))
 TOOLS = pathlib.Path(os.environ.get("DOTNET_TOOLS", pathlib.Path.home() / ".dotnet/tools"))
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 PIECE = 4 << 20
-STRINGS_A_MEGABYTE, NODES_A_MEGABYTE = 8500, 30000
+ORDERS_A_MEGABYTE, STRINGS_A_MEGABYTE, NODES_A_MEGABYTE = 14000, 8500, 30000
 
 
 class Vector(ctypes.Structure):
@@ -127,16 +128,20 @@ def vendor(pid, size, folder):
             show("dotnet-gcdump report", measure([tool("dotnet-gcdump"), "report", folder / "heap.gcdump"], 1), size)
 
 
-def of_live(megabytes, folder):
-    with processes.Debuggee([debuggee_build.memory(), "strings", str(megabytes * STRINGS_A_MEGABYTE)], ready_timeout=180) as debuggee:
+def of_live(shape, count, folder, with_peers):
+    with processes.Debuggee([debuggee_build.memory(), shape, str(count)], ready_timeout=180) as debuggee:
         pid = debuggee.pid
-        print(f"live process, {megabytes} MB wanted, load {os.getloadavg()[0]:.1f}")
+        print(f"live process, {shape} of {count}, load {os.getloadavg()[0]:.1f}")
         show("mixstack account", measure([MIXSTACK, "memory", pid, "--json"], ROUNDS))
         floor = bare(pid)
         measured, size, heap = histogram(pid, folder)
         show("mixstack --types", measured, size, f"   stop {heap['pause_us'] / 1e3:.1f} ms, exact: {heap['is_exact']}")
         ratio = size / min(measured[1]) / floor
-        print(f"  heap of {size / 1e6:.0f} MB; ratio of --types to the bare copy, for each processor: {ratio:.2f}")
+        walked = sum(sum(n for g, n in t["bytes_of"].items() if g != "large") for t in heap["types"])
+        print(f"  heap of {size / 1e6:.0f} MB; ratio of --types to the bare copy, for each processor: {ratio:.2f}; of the "
+              f"{walked / 1e6:.0f} MB that are not large objects, which are read by their headers: {ratio * walked / size:.2f}")
+        if not with_peers:
+            return
         os.kill(pid, signal.SIGSTOP)
         show("ClrMD histogram", measure([ORACLE, "--types", pid], 1), size, "   (the process stands still)")
         os.kill(pid, signal.SIGCONT)
@@ -168,7 +173,8 @@ def of_busy(megabytes, folder):
 def main():
     megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 1024
     with cores.folder() as folder:
-        of_live(megabytes, folder)
+        of_live("cache", megabytes * ORDERS_A_MEGABYTE, folder, True)
+        of_live("strings", megabytes * STRINGS_A_MEGABYTE, folder, False)
         of_busy(megabytes, folder)
 
 
