@@ -383,7 +383,9 @@ HeapTypes count_core(const TypeCounting& of) {
 }  // namespace
 
 HeapTypes count_heap_types(const TypeCounting& of) {
-  if (of.options.elements) of.counter.watch_elements(of.options.data);
+  constexpr std::uint64_t kOfText = 80, kFewest = 1 << 14;  // bytes of our own memory, with all copies; texts
+  if (of.options.elements)
+    of.counter.watch_elements(of.options.data, static_cast<std::size_t>(std::max(memory_to_take() / kOfText, kFewest)));
   return of.is_frozen ? count_core(of) : LiveCount(of).count();
 }
 

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "base/system/proc_status.h"
+#include "dotnet/holders/holder_reader.h"
 
 namespace mixstack::session {
 namespace {
@@ -15,6 +16,13 @@ TEST(OwnMemoryTest, HalfOfWhatTheTightestLimitHasLeft) {
   EXPECT_EQ(memory_to_take({.machine = 8 * kGigabyte}), 4 * kGigabyte);
   EXPECT_EQ(memory_to_take({.machine = 8 * kGigabyte, .cgroup = 2 * kGigabyte}), kGigabyte);
   EXPECT_EQ(memory_to_take({.machine = 8 * kGigabyte, .cgroup = 2 * kGigabyte, .address_space = 0}), 0u);
+}
+
+/// Refused before anything is walked.
+TEST(OwnMemoryTest, AHeapOfAHundredGigabytesOnAMachineOfTwo) {
+  const std::uint64_t allowed = memory_to_take({.machine = 2 * kGigabyte});
+  EXPECT_GT(dotnet::holders::HolderReader::memory_for(0, 100 * kGigabyte), allowed);
+  EXPECT_LT(dotnet::holders::HolderReader::memory_for(1'000'000, kGigabyte), allowed);
 }
 
 TEST(OwnMemoryTest, TheKernelsWords) {

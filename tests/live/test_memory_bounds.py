@@ -20,8 +20,8 @@ MEGABYTE = 1 << 20
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
 
 
-def program(*arguments):
-    return processes.Debuggee([debuggee_build.native_growth(), *map(str, arguments)])
+def program(*arguments, environment=None):
+    return processes.Debuggee([debuggee_build.native_growth(), *map(str, arguments)], environment)
 
 
 @contextlib.contextmanager
@@ -82,6 +82,28 @@ class Bounds(LiveCase):
                                                     debuggee.pid, option, "--most-pause", "5s")
                             self.check_refused_or_told(said, key)
             self.assertTrue(debuggee.is_alive())
+
+    def test_a_heap_of_a_hundred_gigabytes(self):
+        """Hardly a page of which is used: it is larger than this machine."""
+        try:
+            debuggee = program("huge", 100, environment={"DOTNET_GCRegionRange": "0x8000000000"})
+        except processes.ProcessError as error:
+            self.skipTest(f"this machine does not give such an address space: {error}")
+        with debuggee:
+            for key, option in (("heaps", "--types"), ("holders", "--holders")):
+                before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+                code, out, error, seconds = mixstack_dump.run("memory", debuggee.pid, option, "--json")
+                self.assertIn(code, (0, 7), error)
+                self.assertLess(seconds, 30)
+                [heap] = json.loads(out)[key]
+                if code == 7:
+                    self.assertRegex(heap["why_not"], r"\d+ MB")
+                elif key == "heaps":
+                    self.assertGreater(heap["bytes"], 100_000_000_000)
+                grown = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss - before
+                self.assertLess(grown, 512 << 10)
+            # Nothing of it came into memory by being looked at.
+            self.assertLess(int(pathlib.Path(f"/proc/{debuggee.pid}/statm").read_text().split()[1]) * 4096, 500 * MEGABYTE)
 
     def test_a_frozen_process(self):
         with program("held", 100_000) as debuggee:

@@ -1,6 +1,6 @@
 // Makes memory outside of the managed heap, some of it for ever, for `mixstack memory --native`:
 //   Native MODE [WHAT]      the modes are those of Sites.cs; WHAT is the path of libgrow.so for "library", and how many
-//                           strings are there for "collecting" (without a pause) and "held"
+//                           strings are there for "collecting" (without a pause) and "held", and gigabytes for "huge"
 // Begins with "go". Answers "truth" with TRUTH and the bytes that are held and were used, "quit" by ending.
 using Native;
 

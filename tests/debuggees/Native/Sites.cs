@@ -13,7 +13,8 @@ public static unsafe class Sites
 
     public static long Held => Interlocked.Read(ref s_held);
 
-    /// `what`: the library, or how many strings are there from the beginning.
+    /// `what`: the library, or how many strings are there from the beginning, or how many arrays of a gigabyte, of which
+    /// hardly a page is used.
     public static void Prepare(string mode, string what)
     {
         if (mode is "collecting" or "held")
@@ -22,6 +23,11 @@ public static unsafe class Sites
             for (int i = 0; i < count; i++) s_strings.Add(i.ToString("x30"));
             GC.Collect();
             GC.Collect();
+            return;
+        }
+        if (mode == "huge")
+        {
+            for (int i = 0; i < int.Parse(what); i++) s_arrays.Add(GC.AllocateUninitializedArray<byte>(1_000_000_000));
             return;
         }
         string library = what;
