@@ -148,7 +148,7 @@ class Bounds(LiveCase):
                     time.sleep(chance.random() * 0.25)
                     debuggee.end()
                     out, error = looking.communicate(timeout=60)
-                self.assertIn(looking.returncode, (0, 3, 7, 8), (round_number, option, error))
+                self.assertIn(looking.returncode, (0, 3, 6, 7, 8), (round_number, option, error))  # 6: it is a zombie still
                 if looking.returncode in (0, 7):
                     json.loads(out)
                 else:
