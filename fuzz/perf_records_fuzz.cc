@@ -50,6 +50,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   shape.registers = (data[0] & 2) != 0 ? registers.mask | registers.optional : registers.mask;
   shape.kernel_chain = (data[0] & 4) != 0;
   shape.stack_bytes = (data[0] & 8) != 0 ? 64 : 0;
+  shape.addresses = (data[0] & 16) != 0;
+  shape.raw = (data[0] & 32) != 0;
   const std::uint64_t tail = std::uint64_t{data[1]} * 8;
   const auto bytes = std::as_bytes(std::span(data + 2, size - 2));
   std::size_t room = 4096;

@@ -23,7 +23,4 @@ struct HolderSearch {
 /// Never fails: an answer without a tree says why.
 [[nodiscard]] HeapHolders find_heap_holders(const HolderSearch& of);
 
-/// Bytes that this process may still take: half of what the machine, and our control group, have left.
-[[nodiscard]] std::uint64_t memory_to_take();
-
 }  // namespace mixstack::session

@@ -15,6 +15,7 @@
 #include "dotnet/heap/gc_regions.h"
 #include "dotnet/heap/heap_walk.h"
 #include "mixstack/result.h"
+#include "session/own_memory.h"
 
 namespace mixstack::session {
 
@@ -154,6 +155,7 @@ class KeptRegions {
   void keep(HeapStops& stops, const dotnet::objects::GcRegion& region, const Walk& walk) {
     if (region.objects.size() > kLargest) return;
     const auto size = static_cast<std::size_t>(region.objects.size());
+    if (size > buffer_.size() && size > memory_to_take()) return;
     buffer_.resize(std::max(buffer_.size(), size));
     const HeapStops::Of& of = stops.of();
     for (int tries = 0; tries < HeapStops::kMostTries; tries++) {

@@ -11,7 +11,7 @@
 // run, walk. Where the walk fails (an object was just being made) or the stop was too long, all again.
 // Bounds: those of the protocol, and the pause that is allowed: what would take longer is refused before the stop, or
 // given up in it. Our own memory: KeptRegions::kLargest for a region that is copied while the process runs, kMostCopied
-// for what is read in a stop.
+// for what is read in a stop, and half of what this machine, our cgroup and ulimit -v have left.
 #include "session/heap_types.h"
 
 #include <fmt/format.h>
@@ -21,6 +21,7 @@
 
 #include "process/debugger/debug_session.h"
 #include "session/heap_stops.h"
+#include "session/own_memory.h"
 #include "session/stop_words.h"
 
 namespace mixstack::session {
@@ -83,8 +84,15 @@ class LiveCount final : public HeapTask {
       return false;
     }
     constexpr std::uint64_t kRoom = 8 << 20;
+    const std::uint64_t allowed = memory_to_take(), wanted = std::min(most, in_stop + in_stop / 2 + kRoom);
+    if (wanted > allowed + copies_.capacity()) {
+      stops_.refuse(
+          fmt::format("it would take {} MB of our own memory, and {} MB are allowed (half of what is left here)",
+                      wanted >> 20, allowed >> 20));
+      return false;
+    }
     // All of it is written to before the stop, so that no page is missing in it.
-    copies_.assign(static_cast<std::size_t>(std::min(most, in_stop + in_stop / 2 + kRoom)), std::byte{1});
+    copies_.assign(static_cast<std::size_t>(wanted), std::byte{1});
     return true;
   }
 
@@ -240,7 +248,9 @@ HeapTypes count_core(const TypeCounting& of) {
 }  // namespace
 
 HeapTypes count_heap_types(const TypeCounting& of) {
-  if (of.options.elements) of.counter.watch_elements(of.options.data);
+  constexpr std::uint64_t kOfText = 80, kFewest = 1 << 14;  // bytes of our own memory, with all copies; texts
+  if (of.options.elements)
+    of.counter.watch_elements(of.options.data, static_cast<std::size_t>(std::max(memory_to_take() / kOfText, kFewest)));
   return of.is_frozen ? count_core(of) : LiveCount(of).count();
 }
 

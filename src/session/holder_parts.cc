@@ -1,10 +1,8 @@
 #include "session/holder_parts.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include "base/system/small_file.h"
-#include "process/live/kernel_counters.h"
+#include "session/own_memory.h"
 
 namespace mixstack::session {
 
@@ -32,19 +30,6 @@ std::vector<std::uint64_t> words_of_stack(const MemoryReader& memory, AddressRan
   for (unsigned i = 0; i < Registers::kMax; i++)
     if (const auto value = registers.get(i)) words.push_back(*value);
   return words;
-}
-
-std::uint64_t memory_to_take() {
-  std::uint64_t left = std::uint64_t{1} << 30;  // where the kernel does not say
-  constexpr std::size_t kMost = 64 << 10;
-  constexpr std::string_view kKey = "MemAvailable:";
-  const std::string text = base::text_at("/proc/meminfo", kMost);
-  const std::size_t at = text.find(kKey);
-  if (at != std::string::npos) left = std::strtoull(text.c_str() + at + kKey.size(), nullptr, 10) << 10;
-  const KernelCounters own = process::kernel_counters(static_cast<std::uint32_t>(::getpid()));
-  if (own.memory_limit && own.memory_used)
-    left = std::min(left, *own.memory_limit - std::min(*own.memory_limit, *own.memory_used));
-  return left / 2;
 }
 
 HeapHolders find_heap_holders(const HolderSearch& of) {

@@ -127,6 +127,15 @@ def makers():
     return output / "Makers"
 
 
+def native_growth():
+    """A program whose memory outside of the managed heap grows at one place, and the library that it may use."""
+    output = DEBUGGEES / "Native"
+    dotnet(REPOSITORY / "tests" / "debuggees" / "Native", output, *ON_RUNTIME)
+    native()
+    shutil.copy(NATIVE / "libgrow.so", output)  # what lies beside a program is its own
+    return output / "Native"
+
+
 @one_at_a_time
 def holders():
     """A program whose memory is held in one way."""

@@ -130,7 +130,7 @@ void ElementCounter::take_string(std::uint32_t length, std::uint64_t size, std::
   const std::uint64_t hash = hash_of(units);
   if (!is_sampled(hash)) return;
   if (used_ * 2 >= table_.size()) {
-    if (used_ >= kMostOfRegion) {
+    if (used_ >= std::min(kMostOfRegion, most_texts_ / 2)) {
       shift_++;
       rebuild(table_.size());
       if (!is_sampled(hash)) return;
@@ -204,7 +204,7 @@ std::shared_ptr<const ElementSums> ElementCounter::end() {
   for (const TextSum& t : table_)
     if (t.hash != 0 && is_sampled(t.hash)) sums_.texts.push_back(t);
   given_ += sums_.texts.size();
-  if (given_ > kMostOfAll) {
+  if (given_ > most_texts_) {
     shift_++;
     given_ /= 2;
   }

@@ -1,6 +1,7 @@
 // Contents of strings, arrays and lists of a heap: duplicates, empty ones, zeros at ends.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -39,9 +40,10 @@ class ElementCounter {
  public:
   static constexpr std::size_t kMostOfRegion = 1 << 20, kMostOfAll = 1 << 21, kMostKept = 16, kMostText = 100;
 
-  /// `types` tell which are lists; may be null.
-  ElementCounter(const ObjectSizes& sizes, LoadedTypes* types, Address string, bool data)
-      : sizes_(sizes), types_(types), string_(string), data_(data) {}
+  /// `types` tell which are lists; may be null. `most_texts`: in place of kMostOfAll, where there is little memory.
+  ElementCounter(const ObjectSizes& sizes, LoadedTypes* types, Address string, bool data,
+                 std::size_t most_texts = kMostOfAll)
+      : sizes_(sizes), types_(types), string_(string), data_(data), most_texts_(std::min(most_texts, kMostOfAll)) {}
 
   void begin(bool is_large);
   /// Whether more than an object's first 16 bytes are wanted of it.
@@ -73,6 +75,7 @@ class ElementCounter {
   LoadedTypes* types_;
   Address string_;
   bool data_;
+  std::size_t most_texts_;
   std::vector<Kind> kinds_;  ///< by number of type
   std::uint32_t list_size_at_ = 0;
   unsigned shift_ = 0;

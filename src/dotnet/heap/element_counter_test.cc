@@ -102,6 +102,29 @@ TEST_F(ElementCounterTest, WhatIsNotAtHandIsSaid) {
   EXPECT_FALSE(counter.wants_all(array_, 32));
 }
 
+/// With little memory.
+TEST_F(ElementCounterTest, FewerTextsAreKept) {
+  constexpr std::size_t kMost = 1 << 14, kEach = 20'000;
+  ElementCounter counter(sizes_, nullptr, heap_.array, false, kMost);
+  Sums regions;
+  std::u16string text(4, u' ');
+  for (std::size_t number = 0; number < 5 * kEach;) {
+    counter.begin(false);
+    for (std::size_t i = 0; i < kEach; i++, number++) {
+      for (std::size_t digit = 0; digit < 4; digit++)
+        text[digit] = static_cast<char16_t>('a' + (number >> (5 * digit) & 31));
+      string(counter, text, 1);
+    }
+    regions.push_back(counter.end());
+  }
+  std::size_t kept = 0;
+  for (const auto& region : regions) kept += region->texts.size();
+  EXPECT_LT(kept, 2 * kMost);
+  const HeapElements e = elements_of(regions);
+  EXPECT_GE(e.one_in, 8U);
+  EXPECT_EQ(e.strings.count, 5 * kEach);
+}
+
 /// Three million different texts, and one that is there every fourth time: a part of them is kept, the sums stay near.
 TEST_F(ElementCounterTest, TooManyTextsAreSampled) {
   ElementCounter counter(sizes_, nullptr, heap_.array, false);

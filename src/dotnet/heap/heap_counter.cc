@@ -16,10 +16,10 @@ void HeapCounter::add(const GcRegion& region, const RegionCount& count) {
   if (count.elements) elements_.push_back(count.elements);
 }
 
-void HeapCounter::watch_elements(bool data) {
+void HeapCounter::watch_elements(bool data, std::size_t most_texts) {
   types_ = std::make_unique<LoadedTypes>(memory_, names_);
   const Address string = memory_.through(memory_.layouts().globals.string_method_table).value_or(0);
-  element_counter_ = std::make_unique<ElementCounter>(sizes_, types_.get(), string, data);
+  element_counter_ = std::make_unique<ElementCounter>(sizes_, types_.get(), string, data, most_texts);
   walk_.watch(element_counter_.get());
 }
 

@@ -38,8 +38,9 @@ class HeapCounter {
     totals_.clear();
     elements_.clear();
   }
-  /// Strings, arrays and lists, too, from now on. `data`: also what strings hold.
-  void watch_elements(bool data);
+  /// Strings, arrays and lists, too, from now on. `data`: also what strings hold. `most_texts`: as in
+  /// ElementCounter.
+  void watch_elements(bool data, std::size_t most_texts);
   /// All that was added, with the names of types. Numbers of heaps are those of `gc`.
   [[nodiscard]] HeapTypes take(const GcRegions& gc);
 

@@ -9,12 +9,10 @@
 namespace mixstack::dotnet::objects {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kLeastPage = 4096;
 constexpr int kMostLooks = 20;  // at regions that change meanwhile
 
-Address page_of(Address a) { return a & ~(kPage - 1); }
-
-void add_regions(const GcRegions& gc, ManagedMemory& out) {
+void add_regions(const GcRegions& gc, std::uint64_t page_bytes, ManagedMemory& out) {
   out.is_known = true;
   out.is_server = gc.is_server;
   out.heaps = gc.heaps;
@@ -24,19 +22,19 @@ void add_regions(const GcRegions& gc, ManagedMemory& out) {
   for (const GcRegion& r : gc.regions) {
     const std::string generation = generation_name(r.generation);
     // The page of the first object begins with the region's own words.
-    out.ranges.push_back({{page_of(r.objects.begin), r.objects.end}, MemoryKind::gc_objects, generation});
+    out.ranges.push_back({{r.objects.begin & ~(page_bytes - 1), r.objects.end}, MemoryKind::gc_objects, generation});
     if (r.committed > r.objects.end)
       out.ranges.push_back({{r.objects.end, r.committed}, MemoryKind::gc_committed, generation});
   }
   if (gc.bookkeeping != 0) out.ranges.push_back({{gc.bookkeeping, gc.bookkeeping + 1}, MemoryKind::gc_bookkeeping, ""});
 }
 
-void add_collector(const RuntimeMemory& memory, Address dac_table, ManagedMemory& out) {
+void add_collector(const RuntimeMemory& memory, Address dac_table, std::uint64_t page_bytes, ManagedMemory& out) {
   GcRegionReader reader(memory, dac_table);
   for (int looks = 1;; looks++) {
     auto gc = reader.read();
     if (gc) {
-      add_regions(*gc, out);
+      add_regions(*gc, page_bytes, out);
       return;
     }
     if (looks < kMostLooks) continue;
@@ -53,7 +51,7 @@ void add_code(const RuntimeMemory& memory, ManagedMemory& out) {
 }
 
 /// Blocks of a LoaderHeap (UnlockedLoaderHeap in src/coreclr/utilcode): its second word leads to {next, begin, bytes}.
-/// Every block is a whole number of pages, else it is no such heap.
+/// Every block is a whole number of pages, of the smallest that there are, else it is no such heap.
 std::vector<AddressRange> blocks_of(const RuntimeMemory& memory, Address heap) {
   constexpr std::size_t kMostBlocks = 1 << 16;
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 32;
@@ -61,8 +59,8 @@ std::vector<AddressRange> blocks_of(const RuntimeMemory& memory, Address heap) {
   Address at = memory.pointer_at(heap + 8).value_or(0);
   while (at != 0 && blocks.size() < kMostBlocks) {
     const auto next = memory.pointer_at(at), begin = memory.pointer_at(at + 8), size = memory.pointer_at(at + 16);
-    const bool is_block = next && begin && size && at % 8 == 0 && *begin % kPage == 0 && *begin != 0 &&
-                          *size % kPage == 0 && *size != 0 && *size < kMostBytes;
+    const bool is_block = next && begin && size && at % 8 == 0 && *begin % kLeastPage == 0 && *begin != 0 &&
+                          *size % kLeastPage == 0 && *size != 0 && *size < kMostBytes;
     if (!is_block) return {};
     blocks.push_back({*begin, *begin + *size});
     at = *next;
@@ -99,9 +97,9 @@ void add_stacks(const RuntimeMemory& memory, ManagedMemory& out) {
 
 }  // namespace
 
-ManagedMemory runtime_ranges(const RuntimeMemory& memory, Address dac_table) {
+ManagedMemory runtime_ranges(const RuntimeMemory& memory, Address dac_table, std::uint64_t page_bytes) {
   ManagedMemory out;
-  add_collector(memory, dac_table, out);
+  add_collector(memory, dac_table, page_bytes, out);
   add_code(memory, out);
   add_loader_heaps(memory, out);
   add_stacks(memory, out);

@@ -6,7 +6,8 @@
 
 namespace mixstack::dotnet::objects {
 
-/// Reads while the process runs; parts that cannot be read are named in `missing`. Everything is bounded.
-[[nodiscard]] ManagedMemory runtime_ranges(const RuntimeMemory& memory, Address dac_table);
+/// `page_bytes` are the target's. Reads while the process runs; parts that cannot be read are named in `missing`.
+/// Everything is bounded.
+[[nodiscard]] ManagedMemory runtime_ranges(const RuntimeMemory& memory, Address dac_table, std::uint64_t page_bytes);
 
 }  // namespace mixstack::dotnet::objects

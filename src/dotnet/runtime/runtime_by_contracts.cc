@@ -428,7 +428,7 @@ ManagedMemory RuntimeByContracts::managed_memory() {
   if (!runtime_ || !roots_) return ManagedRuntime::managed_memory();
   // One cache of one moment, more or less: lists would cost a system call for each link.
   const memory::CachedMemory now(target_.memory());
-  return objects::runtime_ranges(runtime_->memory(now), known_->image.dac_table);
+  return objects::runtime_ranges(runtime_->memory(now), known_->image.dac_table, target_.info().page_size);
 }
 
 std::unique_ptr<objects::HeapCounter> RuntimeByContracts::heap_counter() {

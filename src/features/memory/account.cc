@@ -86,19 +86,7 @@ class Accountant {
   Result<MemoryAccount> make() {
     auto proc = process::ProcDir::open(target_.info().pid);
     if (!proc) return fail(proc.error());
-    auto mappings = process::resident_mappings(*proc);
-    if (!mappings) return fail(mappings.error());
-    mappings_ = std::move(*mappings);
-    for (const ResidentMapping& m : mappings_) regions_.push_back(m.region);
-    claim_managed();
-    claim_malloc();
-    claim_stacks(*proc);
-    claim_bookkeeping();
-    for (const Region& r : regions_) {
-      const Label label = label_of(r, target_.info(), out_.managed, out_.allocator);
-      map_.claim(r.range, labels_.of(label.kind, label.detail));
-    }
-    map_.settle();
+    if (auto labelled = label(*proc); !labelled) return fail(labelled.error());
     if (auto counted = count(*proc); !counted) return fail(counted.error());
     const KernelCounters kernel = process::kernel_counters(*proc);
     out_.limit = kernel.memory_limit;
@@ -107,7 +95,31 @@ class Accountant {
     return std::move(out_);
   }
 
+  Result<LabelledSpace> make_labels() {
+    auto proc = process::ProcDir::open(target_.info().pid);
+    if (!proc) return fail(proc.error());
+    if (auto labelled = label(*proc); !labelled) return fail(labelled.error());
+    return LabelledSpace{std::move(map_), std::move(labels_.lines()), std::move(regions_)};
+  }
+
  private:
+  Result<void> label(const process::ProcDir& proc) {
+    auto mappings = process::resident_mappings(proc);
+    if (!mappings) return fail(mappings.error());
+    mappings_ = std::move(*mappings);
+    for (const ResidentMapping& m : mappings_) regions_.push_back(m.region);
+    claim_managed();
+    claim_malloc();
+    claim_stacks(proc);
+    claim_bookkeeping();
+    for (const Region& r : regions_) {
+      const Label label = label_of(r, target_.info(), out_.managed, out_.allocator);
+      map_.claim(r.range, labels_.of(label.kind, label.detail));
+    }
+    map_.settle();
+    return {};
+  }
+
   /// The collector's bookkeeping is a reservation of its own, of which parts are committed: mappings in a row.
   void claim_bookkeeping(Address inside) {
     const auto label = labels_.of(MemoryKind::gc_bookkeeping, "");
@@ -147,7 +159,7 @@ class Accountant {
   void claim_malloc() {
     out_.allocator = allocator_of(regions_);
     if (out_.allocator == "musl") return;
-    MallocUse use = malloc_use(target_.memory(), regions_);
+    MallocUse use = malloc_use(target_.memory(), regions_, target_.info().page_size);
     for (const MallocRange& r : use.ranges) map_.claim(r.range, labels_.of(r.kind, ""));
     if (out_.allocator == "glibc" && use.arenas.empty())
       out_.diagnoses.push_back({{ErrorCode::not_found, 0, 0}, "malloc", "the arenas of glibc were not recognised"});
@@ -235,6 +247,10 @@ class Accountant {
 
 Result<MemoryAccount> account_of(const Target& target, std::vector<ManagedMemory> managed) {
   return Accountant(target, std::move(managed)).make();
+}
+
+Result<LabelledSpace> labelled_space(const Target& target, std::vector<ManagedMemory> managed) {
+  return Accountant(target, std::move(managed)).make_labels();
 }
 
 }  // namespace mixstack::memory_use

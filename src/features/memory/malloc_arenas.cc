@@ -21,7 +21,7 @@ namespace {
 // struct malloc_state and heap_info (malloc/malloc.c, malloc/arena.c of glibc), 64 bits.
 constexpr std::uint64_t kTop = 96, kBins = 112, kNext = 2160, kSystemMemory = 2184, kMostMemory = 2192,
                         kArenaSize = 2208, kHeapInfo = 48, kBinCount = 127;
-constexpr std::uint64_t kPage = 4096, kHeapSize = 64 << 20;
+constexpr std::uint64_t kHeapSize = 64 << 20;
 // Low bits of a chunk's size.
 constexpr std::uint64_t kFlags = 7, kPreviousInUse = 1, kMapped = 2;
 constexpr std::uint64_t kLeastChunk = 16, kChunkAlign = 16;
@@ -63,8 +63,8 @@ class Words {
 
 class Arenas {
  public:
-  Arenas(const MemoryReader& memory, std::span<const Region> mappings)
-      : memory_(memory), mappings_(mappings), words_(memory) {}
+  Arenas(const MemoryReader& memory, std::span<const Region> mappings, std::uint64_t page_bytes)
+      : memory_(memory), mappings_(mappings), page_bytes_(page_bytes), words_(memory) {}
 
   MallocUse read() {
     const Address main = find_main();
@@ -95,7 +95,7 @@ class Arenas {
     constexpr std::uint64_t kMost = std::uint64_t{1} << 46;
     constexpr unsigned kLeastEmpty = 20;
     const std::uint64_t top = word(kTop), size = word(kSystemMemory), most = word(kMostMemory);
-    if (top == 0 || top % kChunkAlign != 0 || word(kNext) == 0 || size == 0 || size % kPage != 0) return false;
+    if (top == 0 || top % kChunkAlign != 0 || word(kNext) == 0 || size == 0 || size % page_bytes_ != 0) return false;
     if (size > most || most >= kMost) return false;
     unsigned empty = 0;
     for (std::uint64_t i = 0; i < kBinCount; i++) {
@@ -103,7 +103,7 @@ class Arenas {
       if (word(kBins + 16 * i) == self && word(kBins + 16 * i + 8) == self) empty++;
     }
     const auto top_size = memory_.read<std::uint64_t>(top + 8);
-    return empty > kLeastEmpty && top_size && (top + (*top_size & ~kFlags)) % kPage == 0;
+    return empty > kLeastEmpty && top_size && (top + (*top_size & ~kFlags)) % page_bytes_ == 0;
   }
 
   [[nodiscard]] Address find_in(AddressRange range) const {
@@ -217,8 +217,8 @@ class Arenas {
         std::array<std::uint64_t, 2> head{};
         if (!memory_.read_exact(at, std::as_writable_bytes(std::span(head)))) break;
         const std::uint64_t size = head[1] & ~kFlags;
-        const bool is_block = (head[1] & kFlags) == kMapped && size != 0 && size % kPage == 0 &&
-                              size <= r.range.end - at && head[0] < kPage;
+        const bool is_block = (head[1] & kFlags) == kMapped && size != 0 && size % page_bytes_ == 0 &&
+                              size <= r.range.end - at && head[0] < page_bytes_;
         if (!is_block) break;
         add_range({at, at + size}, MemoryKind::malloc_large);
         at += size;
@@ -228,6 +228,7 @@ class Arenas {
 
   const MemoryReader& memory_;
   std::span<const Region> mappings_;
+  std::uint64_t page_bytes_;
   Words words_;
   MallocUse out_;
   std::size_t first_of_arena_ = 0;  ///< among the ranges
@@ -250,8 +251,8 @@ std::string allocator_of(std::span<const Region> mappings) {
   return std::any_of(mappings.begin(), mappings.end(), is_libc) ? "glibc" : std::string();
 }
 
-MallocUse malloc_use(const MemoryReader& memory, std::span<const Region> mappings) {
-  return Arenas(memory, mappings).read();
+MallocUse malloc_use(const MemoryReader& memory, std::span<const Region> mappings, std::uint64_t page_bytes) {
+  return Arenas(memory, mappings, page_bytes).read();
 }
 
 }  // namespace mixstack::memory_use

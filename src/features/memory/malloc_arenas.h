@@ -27,6 +27,8 @@ struct MallocUse {
 /// Reads while the process runs: an arena that does not end at its top chunk is read again, and told as not whole.
 /// Nothing has a symbol: main_arena is known by its bins, which point at themselves (glibc 2.26 to 2.41). Chunks that a
 /// thread keeps for itself (tcache, fast bins) count as used. Everything is bounded. Empty: no such arena was found.
-[[nodiscard]] MallocUse malloc_use(const MemoryReader& memory, std::span<const Region> mappings);
+/// `page_bytes` are the target's.
+[[nodiscard]] MallocUse malloc_use(const MemoryReader& memory, std::span<const Region> mappings,
+                                   std::uint64_t page_bytes);
 
 }  // namespace mixstack::memory_use

@@ -45,7 +45,7 @@ class MallocArenasTest : public ::testing::Test {
     memory_.put_u64(kArena + 96, kHeap + offset);
     memory_.put_u64(kHeap + offset + 8, (0x21000 - offset) | 1);
   }
-  MallocUse use() { return malloc_use(memory_, regions_); }
+  MallocUse use(std::uint64_t page_bytes = 4096) { return malloc_use(memory_, regions_, page_bytes); }
   static std::uint64_t bytes(const MallocUse& use, MemoryKind kind) {
     std::uint64_t sum = 0;
     for (const MallocRange& r : use.ranges)
@@ -107,6 +107,21 @@ TEST_F(MallocArenasTest, WithoutItsShapeThereIsNone) {
   memory_.put_u64(kArena + 2184, 0x21000);
   for (unsigned i = 0; i < 110; i++) memory_.put_u64(kArena + 112 + 16 * i, 0);
   EXPECT_TRUE(use().arenas.empty());
+}
+
+TEST_F(MallocArenasTest, PagesAreThoseOfTheTarget) {
+  EXPECT_TRUE(use(65536).arenas.empty());  // neither its size nor the end of its top chunk is of such pages
+  memory_.map(kHeap, 0x30000);
+  regions_[0].range.end = kHeap + 0x30000;
+  memory_.put_u64(kArena + 2184, 0x30000);
+  memory_.put_u64(kArena + 2192, 0x30000);
+  memory_.put_u64(kHeap + 0x420 + 8, (0x30000 - 0x420) | 1);
+  const MallocUse found = use(65536);
+  ASSERT_EQ(found.arenas.size(), 1U);
+  EXPECT_EQ(found.arenas[0].free, 0x100U + 0x30000 - 0x420);
+  EXPECT_EQ(bytes(found, MemoryKind::malloc_large), 0x30000U);
+  memory_.put_u64(kLarge + 8, 0x31000 | 2);  // no whole pages of 64 KiB: no block
+  EXPECT_EQ(bytes(use(65536), MemoryKind::malloc_large), 0U);
 }
 
 TEST_F(MallocArenasTest, TheRingMayNotEnd) {

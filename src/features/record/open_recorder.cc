@@ -109,11 +109,53 @@ tl::expected<OpenedRecorder, NotOpened> open_allocations(std::shared_ptr<SharedS
   return opened;
 }
 
+/// The calls that map memory. Null: `notes` say why they are not told.
+std::unique_ptr<PerfSource> open_memory_calls(const TargetInfo& target, std::vector<std::string>& notes) {
+  const auto number = perf::tracepoint_number("raw_syscalls/sys_exit");
+  if (!number) {
+    notes.push_back(kNoMemoryCalls +
+                    std::string(number.error().code == ErrorCode::permission_denied
+                                    ? "the kernel's list of tracepoints is for root (/sys/kernel/tracing)"
+                                    : "no tracefs is mounted (mount -t tracefs tracefs /sys/kernel/tracing)"));
+    return nullptr;
+  }
+  PerfSourceOptions options{perf::Sampled::tracepoint, 1, kUsualCpuHertz, false, SampleClock::bytes, true};
+  options.tracepoint = *number;
+  options.filter = memory_calls_filter();
+  auto source = PerfSource::open(target.pid, target.arch, options);
+  if (source) return std::move(*source);
+  notes.push_back(kNoMemoryCalls + perf::explain_perf_refusal(source.error()));
+  return nullptr;
+}
+
+/// First uses, weighted, and beside them the calls.
+tl::expected<OpenedRecorder, NotOpened> open_memory_use(std::shared_ptr<SharedSession> session, SharedRecording& shared,
+                                                        const RecorderOptions& options) {
+  const TargetInfo& target = session->session->target().info();
+  OpenedRecorder opened;
+  const std::uint64_t period = options.period != 0 ? options.period : fault_period(target.pid, kUsualCpuHertz);
+  auto touches = PerfSource::open(
+      target.pid, target.arch, {perf::Sampled::page_faults, period, kUsualCpuHertz, false, SampleClock::bytes, true});
+  if (!touches) {
+    NotOpened fault{.error = touches.error()};
+    fault.notes.push_back("no perf events: " + perf::explain_perf_refusal(touches.error()));
+    return tl::unexpected(std::move(fault));
+  }
+  StackRecorder::Options stacks = options.stacks;
+  stacks.mappings_are_told = (*touches)->tells_mappings();
+  Sources sources;
+  sources.push_back(std::move(*touches));
+  if (auto calls = open_memory_calls(target, opened.notes)) sources.push_back(std::move(calls));
+  opened.recorder = std::make_unique<ProcessRecorder>(std::move(session), std::move(sources), shared, stacks);
+  return opened;
+}
+
 }  // namespace
 
 tl::expected<OpenedRecorder, NotOpened> open_recorder(std::shared_ptr<SharedSession> session, SharedRecording& shared,
                                                       const RecorderOptions& options) {
   if (options.want == Want::allocations) return open_allocations(std::move(session), shared, options);
+  if (options.want == Want::memory_use) return open_memory_use(std::move(session), shared, options);
   OpenedRecorder opened;
   Sources sources;
   const bool is_cpu = options.want != Want::wall, is_of_bytes = options.want == Want::first_uses;

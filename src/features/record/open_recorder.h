@@ -15,6 +15,7 @@ enum class Want : std::uint8_t {
   allocations,  ///< what makes objects, by bytes
   first_uses,   ///< what touches memory that was not there, by bytes (a page each)
   page_faults,  ///< what touches memory that was not there; by perf events alone. Counts as `SampleClock::cpu`
+  memory_use,   ///< as first_uses, and the calls that map memory where they are told (`Options::memory_use`)
 };
 
 struct RecorderOptions {
@@ -28,6 +29,8 @@ struct RecorderOptions {
 };
 
 inline constexpr std::uint32_t kUsualWallHertz = 100, kUsualCpuHertz = 999;
+/// How the note begins that says why calls that map memory are not seen (Want::memory_use).
+inline constexpr char kNoMemoryCalls[] = "calls that map memory are not seen, only its first uses: ";
 /// Highest rate where running threads must be stopped.
 inline constexpr std::uint32_t kMostStopHertz = 100;
 

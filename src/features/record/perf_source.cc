@@ -31,6 +31,9 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(std::uint32_t pid, Arch arc
   wanted.period = options.period;
   wanted.hertz = asked_hertz(options.hertz);
   wanted.kernel = options.kernel;
+  wanted.tracepoint = options.tracepoint;
+  wanted.filter = options.filter;
+  wanted.addresses = options.memory && options.sampled == perf::Sampled::page_faults;
   // Stacks during exception dispatch hold contexts: 17 to 25 KiB.
   wanted.stack_bytes = 32 << 10;
   base::ScopedFd folder(::open(("/proc/" + std::to_string(pid)).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -66,6 +69,12 @@ void PerfSource::sample(const perf::PerfSample& sample) {
   batch_.threads.push_back(std::move(thread));
   batch_.samples.push_back(
       {sample.time_ns, options_.clock, Activity::running, {sample.kernel_chain.begin(), sample.kernel_chain.end()}});
+  if (options_.memory) {
+    batch_.samples.back().memory = sample.raw.empty() ? touched_page(sample.address, page_bytes())
+                                                      : memory_call(sample.raw, sample.user, page_bytes());
+    if (batch_.samples.back().memory) batch_.samples.back().memory->time_ns = sample.time_ns;
+  }
+  if (options_.sampled == perf::Sampled::tracepoint) return;
   if (is_of_bytes) batch_.samples.back().weight = static_cast<std::uint32_t>(options_.period * page_bytes());
 }
 

@@ -19,6 +19,9 @@ struct PerfSourceOptions {
   std::uint32_t hertz = 999;
   bool kernel = false;
   SampleClock clock = SampleClock::cpu;  ///< what its samples count for
+  bool memory = false;                   ///< samples tell what they did to memory (`SampledThread::memory`)
+  std::uint64_t tracepoint = 0;          ///< with Sampled::tracepoint, as in PerfOptions
+  std::string filter{};
 };
 
 class PerfSource final : public SampleSource, private perf::PerfVisitor {

@@ -280,7 +280,9 @@ void Recordings::note_quotas() {
 void Recordings::note_unseen_time() {
   constexpr double kLeast = 0.3e9, kShare = 0.25;  // ns; share of the used time. Reported losses are added first
   double used = 0, seen = 0;
-  if (all_.empty() || options_.recorder.want == Want::allocations || options_.recorder.want == Want::first_uses) return;
+  const Want want = options_.recorder.want;
+  const bool is_of_bytes = want == Want::allocations || want == Want::first_uses || want == Want::memory_use;
+  if (all_.empty() || is_of_bytes) return;
   for (const Recorded& one : all_) {
     if (!one.cpu_ns) return;
     used += static_cast<double>(*one.cpu_ns);

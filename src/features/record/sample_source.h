@@ -3,11 +3,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "features/record/code_changes.h"
+#include "features/record/memory_event.h"
 #include "mixstack/recording.h"
 #include "mixstack/result.h"
 #include "mixstack/target.h"
@@ -24,6 +26,7 @@ struct SampledThread {
   // With SampleClock::bytes:
   std::uint32_t weight = 0;  ///< bytes
   std::string type{};        ///< of the object that was made; empty: not known
+  std::optional<MemoryEvent> memory{};
 };
 
 /// Bytes that a thread has allocated, and no sample stands for.

@@ -283,6 +283,7 @@ void StackRecorder::record(const ThreadCapture& capture, const SampledThread& sa
   const bool is_weighed = options_.rounds_weigh && counts() && sample.clock == SampleClock::wall &&
                           sample.activity == Activity::running && !sample.is_of_round;
   if (is_weighed) return count_running(*thread, {stack->known.stack, context, time});
+  if (sample.memory && counts() && options_.memory_use) options_.memory_use(*sample.memory, stack->known.stack);
   if (sample.clock == SampleClock::bytes) return count_bytes(*thread, stack->known.stack, context, sample);
   // Where it is now also counts for the rounds that did not look.
   for (std::uint32_t rounds = 1 + std::exchange(thread->unseen, 0); rounds != 0; rounds--)

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -51,7 +52,9 @@ class StackRecorder {
     /// Running threads are sampled by another source than the rounds: the rounds that found a thread running say how
     /// long it ran, its samples say where.
     bool rounds_weigh = false;
-    bool allocations = false;    ///< samples are of allocations: shown from the managed code that made the object
+    bool allocations = false;  ///< samples are of allocations: shown from the managed code that made the object
+    /// Called for samples that tell what they did to memory, with their stack's node, under the recording's lock.
+    std::function<void(const MemoryEvent& event, std::uint32_t stack)> memory_use{};
     bool async_callers = false;  ///< show async methods that await the sampled one outside of its thread's first frame
   };
   StackRecorder(SharedSession& session, SharedRecording& shared, const Options& options);

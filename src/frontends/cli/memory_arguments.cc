@@ -53,9 +53,22 @@ std::string check_files(const MemoryArguments& memory) {
   return {};
 }
 
+std::string read_native(const std::string& time, MemoryArguments& memory) {
+  constexpr std::chrono::milliseconds kLeast{100}, kMost = std::chrono::hours(1);
+  if (!memory.core.path.empty()) return "--native is for a process: nothing grows in a core";
+  if (memory.types || memory.holders || memory.after.count() != 0)
+    return "--native goes without --types, --holders and --after";
+  if (memory.format == MemoryFormat::moment || memory.format == MemoryFormat::html)
+    return "--native is told as text or .json; 'mixstack record -m faults -o FILE.html' makes a page of first uses";
+  if (time.empty()) return {};
+  if (std::string text = read_seconds("--duration", time, memory.native_time); !text.empty()) return text;
+  return memory.native_time < kLeast || memory.native_time > kMost ? "--duration: from 100ms to an hour" : "";
+}
+
 std::string read_makers(const std::string& time, MemoryArguments& memory) {
   constexpr std::chrono::milliseconds kLeast{100}, kMost = std::chrono::hours(1);
-  if (!memory.makers) return time.empty() ? "" : "--duration is for --makers";
+  if (memory.native) return memory.makers ? "--makers and --native are two questions" : read_native(time, memory);
+  if (!memory.makers) return time.empty() ? "" : "--duration is for --makers and --native";
   if (!memory.core.path.empty()) return "--makers is for a process: a core makes no objects";
   if (memory.types || memory.holders || memory.after.count() != 0)
     return "--makers goes without --types, --holders and --after";
@@ -107,6 +120,7 @@ Invocation parse_memory(std::vector<std::string> arguments) {
         options.flag("--holders", memory.holders);
         options.value("--most-pause", pause);
         options.flag("--makers", memory.makers);
+        options.flag("--native", memory.native);
         options.value("--duration", time);
         options.flag("--json", json);
         options.value("--out", memory.out);

@@ -19,6 +19,8 @@ struct MemoryArguments {
   bool types = false;
   bool makers = false;
   std::chrono::milliseconds makers_time{2000};
+  bool native = false;
+  std::chrono::milliseconds native_time{10000};
   bool holders = false;
   std::string holders_of;  ///< a type or an address; empty: the tree alone
   std::chrono::milliseconds most_pause{50};

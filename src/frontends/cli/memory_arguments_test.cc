@@ -42,6 +42,20 @@ TEST(MemoryArguments, MakersAreOfAProcessAndATime) {
     EXPECT_EQ(parse_arguments(wrong).action, Action::usage_error) << wrong.back();
 }
 
+TEST(MemoryArguments, NativeGrowthIsOfAProcessAndATime) {
+  const MemoryArguments plain = parse_arguments({"memory", "7", "--native"}).memory;
+  EXPECT_TRUE(plain.native);
+  EXPECT_EQ(plain.native_time, std::chrono::seconds(10));
+  EXPECT_EQ(parse_arguments({"memory", "7", "--native", "-d", "3s"}).memory.native_time, std::chrono::seconds(3));
+  for (const std::vector<std::string>& wrong : {std::vector<std::string>{"memory", "core.1", "--native"},
+                                                {"memory", "7", "--native", "--makers"},
+                                                {"memory", "7", "--native", "--after", "1s"},
+                                                {"memory", "7", "--native", "-d", "1ms"},
+                                                {"memory", "7", "--native", "-o", "a.html"},
+                                                {"memory", "7", "--native", "-o", "a.mxm"}})
+    EXPECT_EQ(parse_arguments(wrong).action, Action::usage_error) << wrong.back();
+}
+
 TEST(RecordArguments, BytesHaveNoRate) {
   EXPECT_EQ(parse_arguments({"record", "-p", "7", "--alloc"}).record.mode, RecordMode::alloc);
   EXPECT_EQ(parse_arguments({"record", "-p", "7", "-m", "alloc"}).record.mode, RecordMode::alloc);

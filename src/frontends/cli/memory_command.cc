@@ -4,6 +4,7 @@
 #include "frontends/cli/fd_output.h"
 #include "frontends/cli/makers_command.h"
 #include "frontends/cli/moment_input.h"
+#include "frontends/cli/native_command.h"
 #include "frontends/cli/profile_file.h"
 #include "frontends/cli/ps_command.h"
 #include "frontends/cli/symbol_options.h"
@@ -90,6 +91,7 @@ ExitCode run_memory(const MemoryArguments& arguments, const Environment& environ
   }
   auto opened = open_target(of, symbol_options(of), environment);
   if (!opened) return opened.error();
+  if (arguments.native) return run_native(arguments, *opened, environment);
   if (arguments.makers) return run_makers(arguments, *opened, environment);
   const MemoryOptions options{arguments.types,
                               {arguments.most_pause, false, arguments.types, arguments.data},

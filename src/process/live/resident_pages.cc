@@ -15,7 +15,6 @@ namespace mixstack::process {
 namespace {
 
 constexpr std::size_t kMostText = std::size_t{1} << 30;
-constexpr std::uint64_t kPage = 4096;
 
 // PAGEMAP_SCAN (include/uapi/linux/fs.h of Linux 6.7; older headers lack it).
 constexpr std::uint64_t kIsPresent = 1 << 3, kIsZero = 1 << 5;
@@ -73,6 +72,19 @@ Result<std::vector<ResidentMapping>> resident_mappings(const ProcDir& proc) {
   return parse_resident_mappings(*text);
 }
 
+void add_present(std::span<const std::uint64_t> entries, Address begin, std::uint64_t page_bytes,
+                 std::vector<AddressRange>& found) {
+  constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;
+  for (std::size_t i = 0; i < entries.size(); i++) {
+    if ((entries[i] & kPresent) == 0) continue;
+    const Address at = begin + i * page_bytes;
+    if (!found.empty() && found.back().end == at)
+      found.back().end += page_bytes;
+    else
+      found.push_back({at, at + page_bytes});
+  }
+}
+
 Result<ResidentPages> ResidentPages::open(const ProcDir& proc) {
   auto file = proc.open_memory_file("pagemap", O_RDONLY | O_CLOEXEC);
   if (!file) return fail(file.error());
@@ -106,23 +118,16 @@ bool ResidentPages::scan(AddressRange& range) {
 }
 
 bool ResidentPages::read(AddressRange& range) {
-  constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));  // the machine's, so the target's
   std::array<std::uint64_t, kMostEntries> entries{};
-  const std::uint64_t pages = std::min<std::uint64_t>((range.size() + kPage - 1) / kPage, entries.size());
-  const auto offset = static_cast<off_t>(range.begin / kPage * sizeof(std::uint64_t));
+  const std::uint64_t pages = std::min<std::uint64_t>((range.size() + page - 1) / page, entries.size());
+  const auto offset = static_cast<off_t>(range.begin / page * sizeof(std::uint64_t));
   const ssize_t got = ::pread(file_.get(), entries.data(), static_cast<std::size_t>(pages) * 8, offset);
   if (got <= 0) return false;
   const std::uint64_t n = static_cast<std::uint64_t>(got) / 8;
   if (n == 0) return false;
-  for (std::uint64_t i = 0; i < n; i++) {
-    if ((entries.at(i) & kPresent) == 0) continue;
-    const Address at = range.begin + i * kPage;
-    if (!found_.empty() && found_.back().end == at)
-      found_.back().end += kPage;
-    else
-      found_.push_back({at, at + kPage});
-  }
-  range.begin = std::min(range.begin + n * kPage, range.end);
+  add_present(std::span(entries).first(static_cast<std::size_t>(n)), range.begin, page, found_);
+  range.begin = std::min(range.begin + n * page, range.end);
   return true;
 }
 

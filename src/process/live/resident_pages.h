@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,11 @@ struct ResidentMapping {
 [[nodiscard]] std::vector<ResidentMapping> parse_resident_mappings(std::string_view text);
 /// The same of a running process. Some milliseconds for a gigabyte.
 [[nodiscard]] Result<std::vector<ResidentMapping>> resident_mappings(const ProcDir& proc);
+
+/// Adds the pages that entries of a pagemap file say are in memory; the first entry is that of `begin`. A page right
+/// behind the last range makes it longer.
+void add_present(std::span<const std::uint64_t> entries, Address begin, std::uint64_t page_bytes,
+                 std::vector<AddressRange>& found);
 
 /// Asks the kernel which pages are there, by PAGEMAP_SCAN (Linux 6.7) or the pagemap file. The page of zeros that the
 /// kernel lends, which it counts as nobody's, is left out only by the first. Not thread-safe.

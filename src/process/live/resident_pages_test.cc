@@ -30,6 +30,19 @@ TEST(ResidentPagesTest, ParsesSmaps) {
   EXPECT_EQ(all[1].resident, 4U << 10);
 }
 
+TEST(ResidentPagesTest, PagesAreThoseOfTheMachine) {
+  constexpr std::uint64_t kPresent = std::uint64_t{1} << 63, kSwapped = std::uint64_t{1} << 62;
+  const std::vector<std::uint64_t> entries{kPresent, kPresent | 7, kSwapped, 0, kPresent};
+  for (const std::uint64_t page : {4096U, 16384U, 65536U}) {
+    std::vector<AddressRange> found;
+    add_present(entries, 0x100000, page, found);
+    add_present(entries, 0x100000 + 5 * page, page, found);
+    EXPECT_EQ(found, (std::vector<AddressRange>{{0x100000, 0x100000 + 2 * page},
+                                                {0x100000 + 4 * page, 0x100000 + 7 * page},
+                                                {0x100000 + 9 * page, 0x100000 + 10 * page}}));
+  }
+}
+
 TEST(ResidentPagesTest, TellsWhichPagesAreThere) {
   constexpr std::size_t kPages = 8;
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));

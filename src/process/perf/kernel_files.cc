@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <numeric>
@@ -27,6 +28,16 @@ std::optional<std::int64_t> take_number(std::string_view& text) {
 
 std::optional<std::int64_t> number_in(const std::string& path) {
   return base::leading_number<std::int64_t>(base::line_at(path));
+}
+
+Result<std::uint64_t> tracepoint_number(const std::string& name) {
+  bool is_denied = false;
+  for (const char* folder : {"/sys/kernel/tracing/events/", "/sys/kernel/debug/tracing/events/"}) {
+    const std::string path = folder + name + "/id";
+    if (const auto number = number_in(path); number && *number > 0) return static_cast<std::uint64_t>(*number);
+    is_denied = is_denied || (::access(path.c_str(), R_OK) != 0 && errno == EACCES);
+  }
+  return fail(is_denied ? ErrorCode::permission_denied : ErrorCode::not_found, 0, is_denied ? EACCES : ENOENT);
 }
 
 std::vector<int> parse_cpu_list(std::string_view text) {

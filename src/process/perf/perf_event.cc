@@ -32,6 +32,7 @@ std::uint64_t software_event(Sampled sampled) {
       return PERF_COUNT_SW_PAGE_FAULTS;
     case Sampled::nothing:
       return PERF_COUNT_SW_DUMMY;
+    case Sampled::tracepoint:
     case Sampled::cpu:
       break;
   }
@@ -101,6 +102,8 @@ RecordShape make_shape(Arch arch, const PerfOptions& options, const EventPlan& p
   shape.stack_bytes = std::min(options.stack_bytes, kMostStackBytes) & ~7u;
   shape.kernel_chain = plan.kernel_chain;
   shape.period = options.period;
+  shape.addresses = options.addresses;
+  shape.raw = options.sampled == Sampled::tracepoint;
   return shape;
 }
 
@@ -110,6 +113,10 @@ perf_event_attr make_attributes(const PerfOptions& options, const EventPlan& pla
   a.size = sizeof a;
   a.type = plan.hardware ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
   a.config = plan.hardware ? std::uint64_t{PERF_COUNT_HW_CPU_CYCLES} : software_event(options.sampled);
+  if (options.sampled == Sampled::tracepoint) {
+    a.type = PERF_TYPE_TRACEPOINT;
+    a.config = options.tracepoint;
+  }
   if (options.period != 0) {
     a.sample_period = options.period;
   } else if (options.sampled != Sampled::nothing) {
@@ -122,6 +129,8 @@ perf_event_attr make_attributes(const PerfOptions& options, const EventPlan& pla
   if (shape.period == 0) a.sample_type |= PERF_SAMPLE_PERIOD;
   if (shape.stack_bytes != 0) a.sample_type |= PERF_SAMPLE_STACK_USER;
   if (shape.kernel_chain) a.sample_type |= PERF_SAMPLE_CALLCHAIN;
+  if (shape.addresses) a.sample_type |= PERF_SAMPLE_ADDR;
+  if (shape.raw) a.sample_type |= PERF_SAMPLE_RAW;
   a.sample_regs_user = shape.registers;
   a.sample_stack_user = shape.stack_bytes;
   a.exclude_callchain_user = 1;

@@ -4,6 +4,7 @@
 #include <linux/perf_event.h>
 
 #include <cstdint>
+#include <string>
 
 #include "base/system/scoped_fd.h"
 #include "mixstack/result.h"
@@ -16,6 +17,7 @@ namespace mixstack::perf {
 enum class Sampled : std::uint8_t {
   cpu,          ///< processor time
   page_faults,  ///< first touches of memory, of all kinds; counted by the kernel, so every machine has them
+  tracepoint,   ///< `PerfOptions::tracepoint`; it needs CAP_PERFMON
   nothing,      ///< no samples, only notices
 };
 
@@ -25,6 +27,9 @@ struct PerfOptions {
   /// Not 0: a sample each so many, instead of by rate. For page faults: the kernel finds no period for a rate of
   /// theirs, since they come in bursts.
   std::uint64_t period = 0;
+  std::uint64_t tracepoint = 0;       ///< its number (`tracepoint_number`)
+  std::string filter{};               ///< of its fields, in the kernel's language: "id==9"; empty: all count
+  bool addresses = false;             ///< of page faults: what was touched, too
   std::uint32_t stack_bytes = 16384;  ///< of each stack from sp on, at most kMostStackBytes; 0: none
   bool kernel = false;                ///< kernel stacks, too, if permitted
   bool inherit_children = false;      ///< processes that the target forks are sampled, too

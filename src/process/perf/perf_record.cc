@@ -179,6 +179,7 @@ Result<PerfRecord> RecordReader::read_sample(std::span<const std::byte> record, 
   sample.pid = body.u32();
   sample.tid = body.u32();
   sample.time_ns = body.u64();
+  if (shape_.addresses) sample.address = body.u64();
   sample.cpu = body.u32();
   body.skip(4);
   sample.period = shape_.period != 0 ? shape_.period : body.u64();
@@ -186,6 +187,7 @@ Result<PerfRecord> RecordReader::read_sample(std::span<const std::byte> record, 
     if (!read_chain(body, chain_)) return fail(ErrorCode::malformed, PERF_RECORD_SAMPLE);
     sample.kernel_chain = chain_;
   }
+  if (shape_.raw) sample.raw = body.bytes(body.u32());
   if (shape_.registers != 0) read_registers(body, shape_, sample);
   if (shape_.stack_bytes != 0 && !read_stack(body, sample)) return fail(ErrorCode::malformed, PERF_RECORD_SAMPLE);
   if (!body.ok()) return fail(ErrorCode::truncated, record.size());

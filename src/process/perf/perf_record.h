@@ -23,6 +23,8 @@ struct RecordShape {
   std::uint32_t stack_bytes = 0;  ///< perf_event_attr.sample_stack_user
   bool kernel_chain = false;      ///< PERF_SAMPLE_CALLCHAIN, of the kernel alone
   std::uint64_t period = 0;       ///< of all samples; 0: each tells its own (PERF_SAMPLE_PERIOD)
+  bool addresses = false;         ///< PERF_SAMPLE_ADDR
+  bool raw = false;               ///< PERF_SAMPLE_RAW
 };
 
 /// A thread when one of its events reached the sample period. Bytes and addresses are borrowed from the ring and the
@@ -41,6 +43,8 @@ struct PerfSample {
   std::span<const std::byte> stack;       ///< ends early where the stack does, or a page of it is not in memory
   bool stack_truncated = false;           ///< it is as long as was asked for
   std::span<const Address> kernel_chain;  ///< where the thread was in the kernel, innermost first
+  Address address = 0;                    ///< of a page fault: what was touched
+  std::span<const std::byte> raw;         ///< fields of a tracepoint, as its format file has them
 };
 
 /// An event of a thread, of the process, or of the stream of records.

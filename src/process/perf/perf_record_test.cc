@@ -71,6 +71,28 @@ Record sample_of(Arch arch, std::uint64_t used) {
 class BothCpus : public testing::TestWithParam<Arch> {};
 INSTANTIATE_TEST_SUITE_P(All, BothCpus, testing::Values(Arch::x86_64, Arch::aarch64));
 
+TEST(PerfRecord, AddressesAndFieldsOfTracepoints) {
+  RecordShape shape;
+  shape.arch = Arch::x86_64;
+  shape.period = 1;
+  shape.addresses = shape.raw = true;
+  Record r(PERF_RECORD_SAMPLE);
+  r.put(std::uint64_t{7}).put(std::uint32_t{100}).put(std::uint32_t{101}).put(std::uint64_t{5000});
+  r.put(std::uint64_t{0x7f0000001234}).put(std::uint32_t{3}).put(std::uint32_t{0});
+  r.put(std::uint32_t{12}).put(std::uint64_t{442}).put(std::uint32_t{9});
+  auto bytes = r.done();
+  RecordReader reader(shape);
+  const auto read = reader.read(bytes);
+  ASSERT_TRUE(read.has_value());
+  const auto& sample = std::get<PerfSample>(*read);
+  EXPECT_EQ(sample.address, 0x7f0000001234u);
+  EXPECT_EQ(sample.cpu, 3u);
+  ASSERT_EQ(sample.raw.size(), 12u);
+  EXPECT_EQ(sample.raw[8], std::byte{9});
+  bytes[bytes.size() - 16] = std::byte{200};  // more fields than there are bytes
+  EXPECT_FALSE(reader.read(bytes).has_value());
+}
+
 TEST_P(BothCpus, ReadsSamples) {
   RecordReader reader(shape_of(GetParam()));
   const auto bytes = sample_of(GetParam(), 24).done();

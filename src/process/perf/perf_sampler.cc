@@ -100,7 +100,9 @@ Result<void> PerfSampler::settle_plan(Arch arch, const std::vector<ThreadId>& th
     if (tried) break;
     const bool has_gone = tried.error().code == ErrorCode::no_such_thread;
     if (has_gone && ++next == threads.size()) return fail(ErrorCode::no_such_process, pid_, ESRCH);
-    if (!has_gone && !weaken(plan_, best, tried.error().os_error)) return fail(tried.error());
+    const bool is_refused =
+        options_.sampled == Sampled::tracepoint && tried.error().code == ErrorCode::permission_denied;
+    if (!has_gone && (is_refused || !weaken(plan_, best, tried.error().os_error))) return fail(tried.error());
   }
   reader_ = RecordReader(shape_);
   return {};
@@ -195,6 +197,8 @@ Result<int> PerfSampler::add_event(ThreadId tid, int cpu) {
   if (static_cast<std::uint64_t>(fd) >= end_of_files_) return fail(ErrorCode::limit_exceeded, tid, EMFILE);
   std::uint64_t id = 0;
   if (::ioctl(fd, PERF_EVENT_IOC_ID, &id) != 0) return fail(ErrorCode::io_error, tid, errno);
+  if (!options_.filter.empty() && ::ioctl(fd, PERF_EVENT_IOC_SET_FILTER, options_.filter.c_str()) != 0)
+    return fail(ErrorCode::io_error, tid, errno);
   if (is_started_) ::ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
   source_of_event_[id] = tid;
   events_.push_back({std::move(*event), id});
@@ -351,6 +355,7 @@ std::size_t PerfSampler::ring_bytes() const {
 std::string PerfSampler::what() const {
   std::string words = plan_.hardware ? "hardware cycles" : "software CPU clock";
   if (options_.sampled == Sampled::page_faults) words = "page faults";
+  if (options_.sampled == Sampled::tracepoint) words = "system calls";
   if (options_.sampled == Sampled::nothing) words = "notices";
   words += ", ";
   words += plan_.counts_kernel ? "user and kernel time" : "user time only";
