@@ -47,6 +47,15 @@ std::uint64_t bytes_of(const Ranges& ranges) {
   return bytes;
 }
 
+std::uint64_t bytes_in(const Ranges& ranges, AddressRange part) {
+  std::uint64_t bytes = 0;
+  auto at = std::lower_bound(ranges.begin(), ranges.end(), part.begin,
+                             [](const AddressRange& r, Address a) { return r.end <= a; });
+  for (; at != ranges.end() && at->begin < part.end; ++at)
+    bytes += std::min(at->end, part.end) - std::max(at->begin, part.begin);
+  return bytes;
+}
+
 void OwnerMap::disown(AddressRange range) {
   if (range.empty()) return;
   auto at = pieces_.upper_bound(range.begin);

@@ -19,6 +19,8 @@ using Ranges = std::vector<AddressRange>;
 /// Addresses in one of them, or in both.
 [[nodiscard]] Ranges joined(Ranges a, const Ranges& b);
 [[nodiscard]] std::uint64_t bytes_of(const Ranges& ranges);
+/// The bytes of `ranges` that lie in `part`. Logarithmic in the number of ranges before it.
+[[nodiscard]] std::uint64_t bytes_in(const Ranges& ranges, AddressRange part);
 
 /// The last owner of each address.
 class OwnerMap {

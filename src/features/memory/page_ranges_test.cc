@@ -23,6 +23,15 @@ Ranges ranges_of(const Cells& cells) {
   return ranges;
 }
 
+TEST(PageRanges, BytesInAPart) {
+  const Ranges ranges{{0x1000, 0x3000}, {0x5000, 0x6000}, {0x8000, 0x9000}};
+  EXPECT_EQ(bytes_in(ranges, {0x0, 0x1000}), 0u);
+  EXPECT_EQ(bytes_in(ranges, {0x2000, 0x5800}), 0x1800u);
+  EXPECT_EQ(bytes_in(ranges, {0x3000, 0x5000}), 0u);
+  EXPECT_EQ(bytes_in(ranges, {0x0, 0x10000}), 0x4000u);
+  EXPECT_EQ(bytes_in({}, {0x0, 0x10000}), 0u);
+}
+
 TEST(PageRangesTest, AsCellsOneByOne) {
   std::mt19937 random(7);
   for (int round = 0; round < 2000; round++) {

@@ -221,7 +221,7 @@ class Joiner {
     owners_.each([&](AddressRange r, std::size_t owner) {
       const record::MemoryEvent& e = event(owner).event;
       if (e.kind == Kind::mapped && e.time_ns >= look_.begin_ns)
-        site_of(owner, SiteTie::mapped).out.mapped_now += bytes_of(common({r}, readable));
+        site_of(owner, SiteTie::mapped).out.mapped_now += bytes_in(readable, r);
     });
   }
 
