@@ -20,7 +20,7 @@ std::string words_of(Part parts) {
 }
 
 TEST(DumpStages, AreDrawnAsTheyRun) {
-  std::ifstream file(test::source_folder() + "/docs/architecture.md");
+  std::ifstream file(mixstack::test::source_folder() + "/docs/architecture.md");
   std::vector<std::string> drawn;
   for (std::string line; std::getline(file, line);)
     if (line.starts_with("| `")) drawn.push_back(line);

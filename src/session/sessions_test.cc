@@ -173,7 +173,7 @@ TEST(Self, OtherThreadsBothWays) {
 
 /// Held at its first instruction, nobody has called it: the link register of AArch64 says so with a zero.
 TEST(Launch, AStaticProgramHeldAtItsEntryHasAWholeStack) {
-  const std::string program = test::source_folder() + "/build/debuggees/native/stay";
+  const std::string program = mixstack::test::source_folder() + "/build/debuggees/native/stay";
   if (!std::filesystem::exists(program)) GTEST_SKIP() << program << " is not built";
   const pid_t pid = ::fork();
   if (pid == 0) {

@@ -14,7 +14,7 @@ namespace mixstack::dotnet {
 namespace {
 
 std::string test_data(const std::string& name) {
-  std::ifstream file(test::source_folder() + "/src/dotnet/contracts/testdata/" + name);
+  std::ifstream file(mixstack::test::source_folder() + "/src/dotnet/contracts/testdata/" + name);
   std::stringstream text;
   text << file.rdbuf();
   return text.str();

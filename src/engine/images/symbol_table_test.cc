@@ -169,7 +169,7 @@ TEST(SymbolTable, PltStubsEqualObjdump) {
 
 TEST(SymbolTable, PltStubsOfAarch64) {
   // Linked by lld; `llvm-objdump -d --section=.plt` shows the header, then one stub of four instructions.
-  const auto path = test::source_folder() + "/fuzz/corpus/elf/elf-aarch64-linux-gnu";
+  const auto path = mixstack::test::source_folder() + "/fuzz/corpus/elf/elf-aarch64-linux-gnu";
   const auto image = open_image(path);
   ASSERT_EQ(image->arch(), Arch::aarch64);
   const auto table = SymbolTable::build(find_symbol_sources(image, path, nullptr));

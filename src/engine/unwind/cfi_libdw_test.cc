@@ -329,7 +329,7 @@ void expect_equal(const std::string& path) {
               comparison.unknown_to_libdw);
 }
 
-std::string fixture(const std::string& name) { return test::source_folder() + "/tests/data/unwind/" + name; }
+std::string fixture(const std::string& name) { return mixstack::test::source_folder() + "/tests/data/unwind/" + name; }
 
 TEST(CfiAgainstLibdw, HandmadeX86) { expect_equal(fixture("handmade_x86_64.so")); }
 TEST(CfiAgainstLibdw, HandmadeAarch64) { expect_equal(fixture("handmade_aarch64.so")); }

@@ -195,13 +195,13 @@ TEST(CfiAgainstReadelf, RuntimeLibraries) {
 
 TEST(CfiAgainstReadelf, HandmadeFixtures) {
   for (const auto* name : {"handmade_x86_64.so", "handmade_aarch64.so"})
-    expect_equal(test::source_folder() + "/tests/data/unwind/" + name);
+    expect_equal(mixstack::test::source_folder() + "/tests/data/unwind/" + name);
 }
 
 TEST(CfiAgainstReadelf, DebugFrame) {
   if (test::command_lines("command -v gcc").empty()) GTEST_SKIP() << "there is no compiler here";
   // The same functions described by .debug_frame only, in each version of DWARF that changed it.
-  const std::string source = test::source_folder() + "/tests/data/unwind/debug_frame.c";
+  const std::string source = mixstack::test::source_folder() + "/tests/data/unwind/debug_frame.c";
   for (const auto* version : {"2", "3", "4", "5"}) {
     const std::string file = ::testing::TempDir() + "debug_frame_" + version + ".so";
     const std::string command =

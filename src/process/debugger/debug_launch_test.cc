@@ -142,7 +142,7 @@ TEST(DebugLaunch, FailuresAreNamed) {
 }
 
 TEST(DebugLaunch, AStaticProgramIsHeldAtItsEntry) {
-  const std::string program = test::source_folder() + "/build/debuggees/native/stay";
+  const std::string program = mixstack::test::source_folder() + "/build/debuggees/native/stay";
   if (!std::filesystem::exists(program)) GTEST_SKIP() << program << " is not built";
   Loop loop;
   LaunchRequest request;
@@ -274,7 +274,7 @@ class DebuggedDotnet {
     for (const auto& folder : split(std::string(::getenv("PATH") == nullptr ? "" : ::getenv("PATH"))))
       if (request.executable.empty() && ::access((folder + "/dotnet").c_str(), X_OK) == 0)
         request.executable = folder + "/dotnet";
-    const std::string dll = test::source_folder() + "/build/debuggees/Scenarios/Scenarios.dll";
+    const std::string dll = mixstack::test::source_folder() + "/build/debuggees/Scenarios/Scenarios.dll";
     if (request.executable.empty() || !std::filesystem::exists(dll)) return;
     request.arguments = {"dotnet", dll, scenario};
     request.descriptors = {{0, in_.ends[0]}, {1, out_.ends[1]}};

@@ -282,7 +282,7 @@ void check_arm64(const std::filesystem::path& path) {
 }
 
 TEST(MethodFrame, Aarch64ImageIsDecodedAsItRuns) {
-  check_arm64(std::filesystem::path(test::source_folder()) / "tests/data/arm64_r2r/UnwindShapes.arm64.dll");
+  check_arm64(std::filesystem::path(mixstack::test::source_folder()) / "tests/data/arm64_r2r/UnwindShapes.arm64.dll");
 }
 
 TEST(MethodFrame, Aarch64ImageFromEnvironment) {

@@ -101,7 +101,8 @@ void check_arm64(const std::filesystem::path& path, std::uint32_t every) {
 }
 
 TEST(PrologueImage, Aarch64RulesEqualExecution) {
-  check_arm64(std::filesystem::path(test::source_folder()) / "tests/data/arm64_r2r/UnwindShapes.arm64.dll", 1);
+  check_arm64(std::filesystem::path(mixstack::test::source_folder()) / "tests/data/arm64_r2r/UnwindShapes.arm64.dll",
+              1);
 }
 
 TEST(PrologueImage, Aarch64ImageFromEnvironment) {

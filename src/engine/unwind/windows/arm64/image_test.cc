@@ -90,7 +90,7 @@ void check_image(const std::filesystem::path& path) {
 }
 
 TEST(Arm64Image, RulesEqualExecutionAtEveryInstruction) {
-  check_image(std::filesystem::path(test::source_folder()) / "tests/data/arm64_r2r/UnwindShapes.arm64.dll");
+  check_image(std::filesystem::path(mixstack::test::source_folder()) / "tests/data/arm64_r2r/UnwindShapes.arm64.dll");
 }
 
 // Any image by hand: MIXSTACK_R2R_ARM64=FILE.
