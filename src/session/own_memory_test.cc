@@ -21,8 +21,8 @@ TEST(OwnMemoryTest, HalfOfWhatTheTightestLimitHasLeft) {
 /// Refused before anything is walked.
 TEST(OwnMemoryTest, AHeapOfAHundredGigabytesOnAMachineOfTwo) {
   const std::uint64_t allowed = memory_to_take({.machine = 2 * kGigabyte});
-  EXPECT_GT(dotnet::holders::HolderReader::memory_for(0, 100 * kGigabyte), allowed);
-  EXPECT_LT(dotnet::holders::HolderReader::memory_for(1'000'000, kGigabyte), allowed);
+  EXPECT_GT(dotnet::holders::HolderReader::memory_for(0, 100 * kGigabyte, false), allowed);
+  EXPECT_LT(dotnet::holders::HolderReader::memory_for(1'000'000, kGigabyte, false), allowed);
 }
 
 TEST(OwnMemoryTest, TheKernelsWords) {
