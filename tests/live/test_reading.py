@@ -113,9 +113,11 @@ class StarvedService(LiveCase):
         self.settled()
         merged, whole = text_of(self.pid, "--merge"), text_of(self.pid, "--all", "--no-fold")
         # How many lines a stack has depends on what the JIT has inlined by now; how many stacks are shown does not.
-        heads = re.findall(r"(?m)^(?:Thread \d+|\d+ threads with this stack)", merged)
-        # Requests of two kinds, the holder, Main.
-        self.assertEqual(len(heads), 4, "\n".join(heads) + "\n" + merged)
+        stacks = re.split(r"(?m)^(?=Thread \d+|\d+ threads with this stack)", merged)[1:]
+        # Requests of two kinds, the holder, Main; one of the runtime or the framework may be awake at this moment.
+        own = [s for s in stacks if "Starved." in s]
+        self.assertEqual(len(own), 4, "\n".join(s.split("\n")[0] for s in stacks))
+        self.assertLessEqual(len(stacks), 5, "\n".join(stacks[4:]))
         self.assertLess(12 * len(merged.splitlines()), len(whole.splitlines()), merged)
         threads = set(map(int, re.findall(r"^Thread (\d+)", whole, re.M)))
         self.assertEqual(threads, {t["tid"] for t in mixstack_dump.dump(self.pid)["threads"]})

@@ -482,7 +482,7 @@ class Why(WhyCase):
         """Of a moment at which all threads stopped: a pack is one look, and on a busy machine a thread may be too late."""
         for _ in range(5):
             self.assertEqual(mixstack_dump.run("pack", pid, "-o", pack, *options)[0], 0)
-            threads = mixstack_dump.dump(pack)["threads"]
+            threads = mixstack_dump.dump_core(pack)["threads"]
             if not any((t["capture_error"] or {}).get("code") == "thread_not_stopped" for t in threads):
                 break
             pack.unlink()
