@@ -99,16 +99,16 @@ TEST_F(MappedFile, IsRefusedByPathWhenAnotherLiesThere) {
 
 TEST_F(MappedFile, OfAProcessThatHasEndedIsOpenedByPath) {
   Region r = by_path_only();
-  r.path = path_;                                // the kernel writes a line break and "\012" alike
-  const auto early = open_live(process_->id());  // has opened nothing yet
-  ASSERT_TRUE(early.has_value());
+  r.path = path_;  // the kernel writes a line break and "\012" alike
+  const auto early = open_live(process_->id()), other = open_live(process_->id());  // have opened nothing yet
+  ASSERT_TRUE(early.has_value() && other.has_value());
   process_.reset();
   EXPECT_EQ(text_of((*early)->open_file(r)), "first");
   EXPECT_NE(text_of((*early)->open_path(path_)), "first") << "nothing tells which file that was";
-  const std::string other = path_ + ".new";
-  write(other, "second");
-  ASSERT_EQ(::rename(other.c_str(), path_.c_str()), 0);
-  const auto wrong = (*early)->open_file(r);
+  const std::string replaced = path_ + ".new";
+  write(replaced, "second");
+  ASSERT_EQ(::rename(replaced.c_str(), path_.c_str()), 0);
+  const auto wrong = (*other)->open_file(r);
   ASSERT_FALSE(wrong.has_value());
   EXPECT_EQ(wrong.error().code, ErrorCode::mismatch);
 }
