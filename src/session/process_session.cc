@@ -113,6 +113,15 @@ void ProcessSession::follow_mappings(const std::shared_ptr<const std::vector<Reg
   followed_ = regions;
 }
 
+/// A process that has ended has no mappings any more: the last samples of it are of those that were seen before.
+Result<std::shared_ptr<const std::vector<Region>>> ProcessSession::mappings_now() {
+  auto regions = target_->regions();
+  const bool has_ended = regions ? regions->empty() : regions.error().code == ErrorCode::no_such_process;
+  if (has_ended && followed_) return followed_;
+  if (!regions) return fail(regions.error());
+  return std::make_shared<const std::vector<Region>>(std::move(*regions));
+}
+
 void ProcessSession::set_runtime_options(const RuntimeOptions& options) {
   runtime_options_ = options;
   workers_->empty();
@@ -148,9 +157,9 @@ Result<Capture> ProcessSession::capture(const DumpOptions& options) {
 
 Result<Walker> ProcessSession::walker(Capture capture, const WalkOptions& options) {
   if (!capture.regions) {
-    auto regions = target_->regions();
+    auto regions = mappings_now();
     if (!regions) return fail(regions.error());
-    capture.regions = std::make_shared<const std::vector<Region>>(std::move(*regions));
+    capture.regions = std::move(*regions);
   }
   follow_mappings(capture.regions);
   return Walker(std::make_unique<Walker::Implementation>(parts(), std::move(capture), options));
@@ -158,9 +167,9 @@ Result<Walker> ProcessSession::walker(Capture capture, const WalkOptions& option
 
 Result<Walker> ProcessSession::walker_of(WalkContext context, const WalkOptions& options) {
   if (!context.regions) {
-    auto regions = target_->regions();
+    auto regions = mappings_now();
     if (!regions) return fail(regions.error());
-    context.regions = std::make_shared<const std::vector<Region>>(std::move(*regions));
+    context.regions = std::move(*regions);
   }
   follow_mappings(context.regions);
   return Walker(Walker::Implementation::over(std::move(context), parts(), options));

@@ -61,6 +61,7 @@ class ProcessSession final : public Session {
   [[nodiscard]] Result<void> read_facts();
   void read_facts(const std::vector<Region>& regions, const ProcessGeneration* before);
   void follow_mappings(const std::shared_ptr<const std::vector<Region>>& regions);
+  [[nodiscard]] Result<std::shared_ptr<const std::vector<Region>>> mappings_now();
   [[nodiscard]] WorkerPool::Lease worker();
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> budgeted(Result<std::shared_ptr<const FileBytes>> file) const;
   [[nodiscard]] Result<std::shared_ptr<const FileBytes>> open_mapped(const Region& region) const;

@@ -1,6 +1,7 @@
 """mixstack record where something is lacking: files, rights, a reader."""
 import fcntl
 import os
+import pathlib
 import re
 import resource
 import shutil
@@ -14,6 +15,7 @@ import time
 import unittest
 
 import mixstack_dump
+import processes
 import refusals
 from harness import LiveCase, alone
 
@@ -46,6 +48,18 @@ class RecordLimits(LiveCase):
     @staticmethod
     def few_files(soft, hard=None):
         return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, soft if hard is None else hard))
+
+    def test_samples_of_a_program_that_has_ended_have_names(self):
+        """Its last samples are walked when it has no mappings any more. It loads libraries to its end, and reads files."""
+        with processes.scenario("sleepers", "20", "5", "0") as debuggee, tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "x.folded"
+            for _ in range(3):
+                done = self.record("-m", "cpu", "-F", "4999", "-o", out, "--", mixstack_dump.binary(), "why", debuggee.pid)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                counts = {stack: int(n) for stack, _, n in (line.rpartition(" ") for line in out.read_text().splitlines())}
+                lost = sum(n for stack, n in counts.items() if stack.endswith("[unknown]"))
+                self.assertGreater(sum(counts.values()), 30)
+                self.assertLess(lost, sum(counts.values()) / 10, counts)
 
     @alone("a busy machine is told late what was mapped")
     @unittest.skipUnless(shutil.which("cc"), "needs a C compiler")
