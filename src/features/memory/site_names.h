@@ -11,7 +11,7 @@ namespace mixstack::memory_use {
 /// Empty strings: as in NativeSite.
 struct SiteName {
   std::string place, via, caller;
-  friend auto operator<=>(const SiteName&, const SiteName&) = default;
+  friend auto operator<=>(const SiteName&, const SiteName&) = default;  // NOLINT(modernize-use-nullptr): its 0
 };
 
 /// The innermost function of the program's own code; without one the innermost managed method, else the innermost
