@@ -23,15 +23,13 @@ namespace mixstack::session {
 class CollectorState {
  public:
   CollectorState() = default;
+  virtual ~CollectorState() = default;
   CollectorState(const CollectorState&) = delete;
   CollectorState& operator=(const CollectorState&) = delete;
   [[nodiscard]] virtual dotnet::Diagnosed<dotnet::objects::GcRegions> regions(const MemoryReader& now) const = 0;
   [[nodiscard]] virtual bool is_moving(const MemoryReader& now) const = 0;
   [[nodiscard]] virtual std::optional<std::uint64_t> collections(const MemoryReader& now) const = 0;
   [[nodiscard]] virtual bool sweeps(const MemoryReader& now) const = 0;
-
- protected:
-  ~CollectorState() = default;
 };
 
 /// The same by a reader that has these functions. Borrows it.
@@ -63,6 +61,7 @@ class HeapTask {
     failed
   };
   HeapTask() = default;
+  virtual ~HeapTask() = default;
   HeapTask(const HeapTask&) = delete;
   HeapTask& operator=(const HeapTask&) = delete;
 
@@ -74,9 +73,6 @@ class HeapTask {
   [[nodiscard]] virtual Outcome read(const MemoryReader& still, dotnet::objects::GcRegions&& gc, Time end) = 0;
   /// While the process runs on. False: what was read is not as it must be, all is done again.
   [[nodiscard]] virtual bool walk() = 0;
-
- protected:
-  ~HeapTask() = default;
 };
 
 /// Waits for the ends of collections, stops, and does all again where something came between. Bounds: attempts, stops,
