@@ -2,8 +2,9 @@
 """What the same program costs to look at on .NET 11 as on 10: release_bench.py [ROUNDS]
 
 Both processes are there at once and looked at in turn, so that what else the machine does meets both. Printed are the
-smallest and the median of each, and the ratio of the smallest: of a dump, the second dump of one session, `why` over a
-ring of 500 locks (milliseconds, whole commands or one call), and the processor time of `record` (999 Hz, 3 s).
+smallest and the median of each, and the ratio of the smallest: of a dump, `why` of the same process (120 ms pass between
+its looks), the second dump of one session, `why` over a ring of 500 locks (milliseconds, whole commands or one call),
+and the processor time of `record` (999 Hz, 3 s).
 MIXSTACK names the command, default build/release; the second dump needs libmixstack.so beside it.
 """
 import contextlib
@@ -76,6 +77,8 @@ def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     with both("sleepers", 57, 20, 0) as pids:
         in_turn("dump of 66 threads", pids, rounds, lambda pid: command("dump", pid))
+        in_turn("why, 66 threads asleep", pids, rounds, lambda pid: command("why", pid))
+        in_turn("the same, CPU", pids, rounds, lambda pid: processor_time("why", pid))
         if warm_session.library():
             with contextlib.ExitStack() as stack:
                 sessions = {pid: stack.enter_context(warm_session.WarmSession(pid)) for pid in pids.values()}

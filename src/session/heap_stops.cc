@@ -32,7 +32,7 @@ std::string words_of_end(dotnet::objects::RegionCount::End end, Address at, Heap
 
 bool HeapStops::wait_for_quiet() const {
   const auto begin = steady_clock::now();
-  while (of_.collector.is_moving(of_.memory)) {
+  while (sources_.collector.is_moving(sources_.memory)) {
     if (steady_clock::now() - begin > kLongestWait) return false;
     std::this_thread::sleep_for(kPoll);
   }
@@ -45,8 +45,8 @@ std::optional<GcRegions> HeapStops::look() {
       why_ = "a garbage collection did not end";
       return std::nullopt;
     }
-    const memory::CachedMemory now(of_.memory);
-    auto gc = of_.collector.regions(now);
+    const memory::CachedMemory now(sources_.memory);
+    auto gc = sources_.collector.regions(now);
     if (gc) return std::move(*gc);
     why_ = gc.error().text;
   }
@@ -54,28 +54,28 @@ std::optional<GcRegions> HeapStops::look() {
 }
 
 std::optional<std::uint64_t> HeapStops::epoch_in_stop(const MemoryReader& still) const {
-  return noted_at_ && noted_at_ == of_.collector.collections(still) ? noted_epoch_ : epoch();
+  return noted_at_ && noted_at_ == sources_.collector.collections(still) ? noted_epoch_ : epoch();
 }
 
 Outcome HeapStops::stop(HeapTask& task) {
   const auto begin = steady_clock::now();
-  auto hold = of_.stop();
+  auto hold = sources_.stop();
   if (!hold) {
     why_ = stop_words(hold.error());
     return Outcome::failed;
   }
   stops_++;
   const auto read = [&] {
-    const dotnet::objects::PageStore still(of_.memory);
-    if (of_.collector.is_moving(still)) return Outcome::moving;
-    if (!task.needs_regions()) return task.read(still, {}, begin + of_.most_pause);
-    auto gc = of_.collector.regions(still);
+    const dotnet::objects::PageStore still(sources_.memory);
+    if (sources_.collector.is_moving(still)) return Outcome::moving;
+    if (!task.needs_regions()) return task.read(still, {}, begin + sources_.most_pause);
+    auto gc = sources_.collector.regions(still);
     if (!gc) {
       why_ = gc.error().text;
       return Outcome::failed;
     }
-    note_sweep(of_.collector.sweeps(still));
-    return task.read(still, std::move(*gc), begin + of_.most_pause);
+    note_sweep(sources_.collector.sweeps(still));
+    return task.read(still, std::move(*gc), begin + sources_.most_pause);
   };
   const Outcome outcome = read();
   hold->reset();
@@ -91,15 +91,15 @@ bool HeapStops::run(HeapTask& task) {
     Outcome outcome = Outcome::moving;
     while (outcome == Outcome::moving && stops_ < kMostStops) {
       if (!wait_for_quiet()) break;
-      const auto before = of_.collector.collections(of_.memory);
+      const auto before = sources_.collector.collections(sources_.memory);
       noted_epoch_ = epoch();
-      noted_at_ = before == of_.collector.collections(of_.memory) ? before : std::nullopt;
+      noted_at_ = before == sources_.collector.collections(sources_.memory) ? before : std::nullopt;
       outcome = stop(task);
     }
     if (outcome == Outcome::done && task.walk()) return true;
     if (outcome == Outcome::moving) why_ = "a garbage collection was under way at each stop";
     if (outcome == Outcome::late)
-      why_ = fmt::format("the stop would have lasted longer than {} ms (--most-pause)", of_.most_pause.count());
+      why_ = fmt::format("the stop would have lasted longer than {} ms (--most-pause)", sources_.most_pause.count());
   }
   return false;
 }

@@ -84,7 +84,7 @@ class HeapStops {
 
   /// Borrowed. Stops a process: it stands still as long as the answer lives.
   using Stop = std::function<Result<std::shared_ptr<void>>()>;
-  struct Of {
+  struct Sources {
     const MemoryReader& memory;  ///< past all caches
     const CollectorState& collector;
     /// Collections of generation 1 and above since the process began: only these move what is old. Nothing: not known.
@@ -92,7 +92,7 @@ class HeapStops {
     Stop stop;
     std::chrono::milliseconds most_pause{50};
   };
-  explicit HeapStops(Of of) : of_(std::move(of)) {}
+  explicit HeapStops(Sources sources) : sources_(std::move(sources)) {}
 
   /// False: `why` says why not.
   [[nodiscard]] bool run(HeapTask& task);
@@ -101,13 +101,13 @@ class HeapStops {
   /// The heap between two collections, while the process runs. Nothing: `why`.
   [[nodiscard]] std::optional<dotnet::objects::GcRegions> look();
   [[nodiscard]] std::optional<std::uint64_t> epoch() const {
-    return of_.old_collections ? of_.old_collections() : std::nullopt;
+    return sources_.old_collections ? sources_.old_collections() : std::nullopt;
   }
   /// The same in a stop: counters were read before it, for they may have to be looked for first.
   [[nodiscard]] std::optional<std::uint64_t> epoch_in_stop(const MemoryReader& still) const;
   /// Bytes that may be read in one stop.
   [[nodiscard]] std::uint64_t most_bytes() const {
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(of_.most_pause.count(), 0)) * kBytesAMillisecond;
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(sources_.most_pause.count(), 0)) * kBytesAMillisecond;
   }
 
   void refuse(std::string why) { why_ = std::move(why); }
@@ -117,12 +117,12 @@ class HeapStops {
   [[nodiscard]] bool sweeps() const { return sweeps_; }
   [[nodiscard]] std::chrono::nanoseconds pause() const { return pause_; }
   [[nodiscard]] std::uint32_t stops() const { return stops_; }
-  [[nodiscard]] const Of& of() const { return of_; }
+  [[nodiscard]] const Sources& sources() const { return sources_; }
 
  private:
   [[nodiscard]] HeapTask::Outcome stop(HeapTask& task);
 
-  Of of_;
+  Sources sources_;
   std::optional<std::uint64_t> noted_epoch_, noted_at_;  ///< and the count of all collections then
   std::string why_;
   bool sweeps_ = false;
@@ -153,14 +153,14 @@ class KeptRegions {
     const auto size = static_cast<std::size_t>(region.objects.size());
     if (size > buffer_.size() && size > memory_to_take()) return;
     buffer_.resize(std::max(buffer_.size(), size));
-    const HeapStops::Of& of = stops.of();
+    const HeapStops::Sources& sources = stops.sources();
     for (int tries = 0; tries < HeapStops::kMostTries; tries++) {
       if (!stops.wait_for_quiet()) return;
       const auto before = stops.epoch();
-      const bool swept = of.collector.sweeps(of.memory);
+      const bool swept = sources.collector.sweeps(sources.memory);
       const std::span<std::byte> bytes(buffer_.data(), size);
-      if (!of.memory.read_exact(region.objects.begin, bytes)) return;
-      if (of.collector.is_moving(of.memory) || stops.epoch() != before || !before) continue;
+      if (!sources.memory.read_exact(region.objects.begin, bytes)) return;
+      if (sources.collector.is_moving(sources.memory) || stops.epoch() != before || !before) continue;
       T value = walk(region, dotnet::objects::bytes_of(region.objects.begin, bytes));
       if (value.end != dotnet::objects::RegionCount::End::whole) continue;
       stops.note_sweep(swept);

@@ -24,7 +24,7 @@ class FakeProcess final : public CollectorState {
   [[nodiscard]] std::optional<std::uint64_t> collections(const MemoryReader& /*now*/) const override { return all; }
   [[nodiscard]] bool sweeps(const MemoryReader& /*now*/) const override { return false; }
 
-  HeapStops::Of of(std::chrono::milliseconds most = std::chrono::seconds(10)) {
+  HeapStops::Sources sources(std::chrono::milliseconds most = std::chrono::seconds(10)) {
     return {memory, *this, old, [this] { return stop(); }, most};
   }
   Result<std::shared_ptr<void>> stop() {
@@ -71,7 +71,7 @@ class FakeTask final : public HeapTask {
 TEST(HeapStops, ReadsInAStopAndWalksBehindIt) {
   FakeProcess process;
   FakeTask task(process);
-  HeapStops stops(process.of());
+  HeapStops stops(process.sources());
   EXPECT_TRUE(stops.run(task));
   EXPECT_EQ(task.held_in_read, 1);
   EXPECT_EQ(task.held_in_walk, 0);
@@ -83,13 +83,13 @@ TEST(HeapStops, AStopThatFallsIntoACollectionIsMadeAgain) {
   FakeProcess process;
   process.moving_stops = 3;
   FakeTask task(process);
-  HeapStops stops(process.of());
+  HeapStops stops(process.sources());
   EXPECT_TRUE(stops.run(task));
   EXPECT_EQ(stops.stops(), 4U);
   EXPECT_EQ(task.prepared, 1);
   process.moving_stops = 1000;
   FakeTask never(process);
-  HeapStops all(process.of());
+  HeapStops all(process.sources());
   EXPECT_FALSE(all.run(never));
   EXPECT_EQ(all.stops(), static_cast<std::uint32_t>(HeapStops::kMostStops));
   EXPECT_EQ(never.reads, 0);
@@ -101,12 +101,12 @@ TEST(HeapStops, WhatIsTornIsReadAgainAFewTimes) {
   FakeProcess process;
   FakeTask task(process);
   task.torn_walks = 2;
-  HeapStops stops(process.of());
+  HeapStops stops(process.sources());
   EXPECT_TRUE(stops.run(task));
   EXPECT_EQ(task.walks, 3);
   FakeTask torn(process);
   torn.torn_walks = 1000;
-  HeapStops again(process.of());
+  HeapStops again(process.sources());
   EXPECT_FALSE(again.run(torn));
   EXPECT_EQ(torn.walks, HeapStops::kMostAttempts);
 }
@@ -115,7 +115,7 @@ TEST(HeapStops, LateStopsSaySo) {
   FakeProcess process;
   FakeTask task(process);
   task.outcome = Outcome::late;
-  HeapStops stops(process.of(std::chrono::milliseconds(3)));
+  HeapStops stops(process.sources(std::chrono::milliseconds(3)));
   EXPECT_FALSE(stops.run(task));
   EXPECT_NE(stops.why().find("3 ms"), std::string::npos);
   EXPECT_EQ(task.walks, 0);
@@ -126,14 +126,14 @@ TEST(HeapStops, NoStopWhereItIsRefused) {
   FakeProcess process;
   FakeTask task(process);
   task.may_stop = false;
-  HeapStops stops(process.of());
+  HeapStops stops(process.sources());
   stops.refuse("too large");
   EXPECT_FALSE(stops.run(task));
   EXPECT_EQ(stops.stops(), 0U);
   EXPECT_EQ(stops.why(), "too large");
   process.is_gone = true;
   FakeTask late(process);
-  HeapStops gone(process.of());
+  HeapStops gone(process.sources());
   EXPECT_FALSE(gone.run(late));
   EXPECT_EQ(late.reads, 0);
   EXPECT_FALSE(gone.why().empty());
@@ -142,7 +142,7 @@ TEST(HeapStops, NoStopWhereItIsRefused) {
 TEST(HeapStops, TheCountOfOldCollectionsIsThatOfTheStop) {
   FakeProcess process;
   FakeTask task(process);
-  HeapStops stops(process.of());
+  HeapStops stops(process.sources());
   EXPECT_TRUE(stops.run(task));
   process.epoch = 3;
   EXPECT_EQ(stops.epoch_in_stop(process.memory), 2U);  // no collection since it was noted
@@ -152,7 +152,7 @@ TEST(HeapStops, TheCountOfOldCollectionsIsThatOfTheStop) {
 
 TEST(KeptRegions, HoldUntilAnOldCollection) {
   FakeProcess process;
-  HeapStops stops(process.of());
+  HeapStops stops(process.sources());
   GcRegion region;
   region.generation = HeapGeneration::two;
   region.objects = {0x1000, 0x1008};

@@ -45,8 +45,8 @@ class TwiceRead::Stacks final : public HeapTask {
   bool prepare() override { return of_.is_quiet(); }
   [[nodiscard]] bool needs_regions() const override { return false; }
   Outcome read(const MemoryReader& still, GcRegions&& /*gc*/, Time /*end*/) override {
-    if (of_.of_.reader.collections(still) != of_.collections_) return Outcome::failed;
-    of_.of_.read_stacks(still, moment_);
+    if (of_.parts_.reader.collections(still) != of_.collections_) return Outcome::failed;
+    of_.parts_.read_stacks(still, moment_);
     return Outcome::done;
   }
   bool walk() override { return true; }
@@ -63,10 +63,10 @@ class TwiceRead::Words final : public HeapTask {
   bool prepare() override { return of_.is_quiet(); }
   [[nodiscard]] bool needs_regions() const override { return false; }
   Outcome read(const MemoryReader& still, GcRegions&& /*gc*/, Time /*end*/) override {
-    if (of_.of_.reader.collections(still) != of_.collections_) return Outcome::failed;
+    if (of_.parts_.reader.collections(still) != of_.collections_) return Outcome::failed;
     holds_.assign(chains_.size(), false);
     // From here on: on a busy machine threads may take longer than that to stand still.
-    const auto end = std::chrono::steady_clock::now() + std::max(of_.of_.stops.of().most_pause, kLeastTime);
+    const auto end = std::chrono::steady_clock::now() + std::max(of_.parts_.stops.sources().most_pause, kLeastTime);
     for (std::size_t i = 0; i < chains_.size(); i++) {
       const auto& words = chains_[i].words;
       if (std::chrono::steady_clock::now() > end) break;  // the others are not seen
@@ -87,37 +87,37 @@ class TwiceRead::Words final : public HeapTask {
 
 /// No collection has begun since the readings did.
 bool TwiceRead::is_quiet() const {
-  const MemoryReader& memory = of_.stops.of().memory;
-  return !of_.reader.is_moving(memory) && of_.reader.collections(memory) == collections_;
+  const MemoryReader& memory = parts_.stops.sources().memory;
+  return !parts_.reader.is_moving(memory) && parts_.reader.collections(memory) == collections_;
 }
 
 bool TwiceRead::read_both(HeapMoment& moment) {
-  const MemoryReader& memory = of_.stops.of().memory;
-  auto gc = of_.stops.look();
+  const MemoryReader& memory = parts_.stops.sources().memory;
+  auto gc = parts_.stops.look();
   if (!gc) return false;
-  collections_ = of_.reader.collections(memory);
+  collections_ = parts_.reader.collections(memory);
   if (!collections_) {
-    of_.stops.refuse("this collector does not count its collections");
+    parts_.stops.refuse("this collector does not count its collections");
     return false;
   }
-  of_.stops.refuse("collections come while it is read");
+  parts_.stops.refuse("collections come while it is read");
   moment.gc = std::move(*gc);
-  of_.copy.clear();
-  of_.missing.clear();
+  parts_.copy.clear();
+  parts_.missing.clear();
   constexpr auto kNever = HeapTask::Time::max();
   {
     const memory::CachedMemory now(memory);
-    moment.roots = of_.reader.roots(now, of_.missing);
+    moment.roots = parts_.reader.roots(now, parts_.missing);
   }
-  if (!of_.copy.copy(moment.gc, of_.stops.epoch(), kNever) || !is_quiet()) return false;
+  if (!parts_.copy.copy(moment.gc, parts_.stops.epoch(), kNever) || !is_quiet()) return false;
   std::string why;
-  if (!of_.copy.walk(moment.gc, moment.regions, why)) {
-    of_.stops.refuse(std::move(why));
+  if (!parts_.copy.walk(moment.gc, moment.regions, why)) {
+    parts_.stops.refuse(std::move(why));
     return false;
   }
-  if (!of_.copy.compare()) return false;
+  if (!parts_.copy.compare()) return false;
   const memory::CachedMemory now(memory);
-  keep_common(moment.roots, of_.reader.roots(now, of_.missing));
+  keep_common(moment.roots, parts_.reader.roots(now, parts_.missing));
   return is_quiet();
 }
 
@@ -125,10 +125,10 @@ std::optional<HeapMoment> TwiceRead::read() {
   for (int attempt = 0; attempt < HeapStops::kMostAttempts; attempt++) {
     if (attempt != 0) std::this_thread::sleep_for(kBetweenAttempts);
     HeapMoment moment;
-    if (!of_.prepare()) return std::nullopt;
+    if (!parts_.prepare()) return std::nullopt;
     if (!read_both(moment)) continue;
     Stacks stacks(*this, moment);
-    if (!of_.stops.run(stacks)) moment.roots.stacks.clear();
+    if (!parts_.stops.run(stacks)) moment.roots.stacks.clear();
     moment.verify = [this](std::span<const HolderChain> chains) { return verify(chains); };
     return moment;
   }
@@ -137,7 +137,7 @@ std::optional<HeapMoment> TwiceRead::read() {
 
 std::vector<bool> TwiceRead::verify(std::span<const HolderChain> chains) {
   Words words(*this, chains);
-  return of_.stops.run(words) ? words.take() : std::vector<bool>(chains.size());
+  return parts_.stops.run(words) ? words.take() : std::vector<bool>(chains.size());
 }
 
 }  // namespace mixstack::session

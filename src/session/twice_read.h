@@ -17,7 +17,7 @@ namespace mixstack::session {
 /// are stopped for their stacks, and once more for the chains that an answer rests on. Borrows all.
 class TwiceRead {
  public:
-  struct Of {
+  struct Parts {
     dotnet::holders::HolderReader& reader;
     HeapStops& stops;
     HeapCopy& copy;  ///< with room for all
@@ -27,13 +27,13 @@ class TwiceRead {
     /// Reads stacks of a process that stands still.
     std::function<void(const MemoryReader& still, dotnet::holders::HeapMoment& moment)> read_stacks;
   };
-  explicit TwiceRead(Of of) : of_(std::move(of)) {}
+  explicit TwiceRead(Parts parts) : parts_(std::move(parts)) {}
 
   /// Nothing: `HeapStops::why`. The moment borrows this.
   [[nodiscard]] std::optional<dotnet::holders::HeapMoment> read();
   /// The count of collections then.
   [[nodiscard]] std::optional<std::uint64_t> collections() const { return collections_; }
-  [[nodiscard]] std::uint64_t changed() const { return of_.copy.changed(); }
+  [[nodiscard]] std::uint64_t changed() const { return parts_.copy.changed(); }
 
  private:
   class Stacks;
@@ -42,7 +42,7 @@ class TwiceRead {
   [[nodiscard]] bool is_quiet() const;
   [[nodiscard]] std::vector<bool> verify(std::span<const dotnet::holders::HolderChain> chains);
 
-  Of of_;
+  Parts parts_;
   std::optional<std::uint64_t> collections_;
 };
 

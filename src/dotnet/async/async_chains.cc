@@ -2,7 +2,7 @@
 // the end of it: what the innermost waits for.
 // Algorithm: down, from a method's state machine to what its awaiter holds, through tasks that stand for others; up, by
 // the continuation that a task keeps. A step counts only where both sides say so: the upper one awaits the lower, and
-// the lower one continues with the upper. The end is told by the type of the last task.
+// the lower one continues with the upper. The type of the last task tells the end.
 // Order: tasks that stand for others are followed before a type decides, because their types say nothing of the end.
 // Bounds: a chain has at most its limit of methods; a cycle ends it.
 #include "dotnet/async/async_chains.h"

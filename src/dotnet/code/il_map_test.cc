@@ -6,6 +6,7 @@
 
 #include "base/memory/buffer_memory.h"
 #include "dotnet/code/native_array.h"
+#include "support/nibbles.h"
 
 namespace mixstack::dotnet {
 namespace {
@@ -24,14 +25,7 @@ class BlobWriter {
     return *this;
   }
   BlobWriter& nibbles(const std::vector<std::uint32_t>& numbers) {
-    std::vector<unsigned> all;
-    for (const std::uint32_t n : numbers) {
-      unsigned digits = 1;
-      while (digits < 11 && n >> 3 * digits != 0) digits++;
-      while (digits-- > 0) all.push_back((n >> 3 * digits & 7) | (digits > 0 ? 8 : 0));
-    }
-    if (all.size() % 2 != 0) all.push_back(0);
-    for (std::size_t i = 0; i < all.size(); i += 2) byte(all[i] | all[i + 1] << 4);
+    for (const std::byte b : test::nibbles(numbers)) bytes_.push_back(b);
     return *this;
   }
   BlobWriter& rows(const std::vector<IlMapRow>& map, unsigned native_bits, unsigned il_bits, unsigned source_bits = 2) {

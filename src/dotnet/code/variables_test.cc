@@ -5,25 +5,14 @@
 #include <initializer_list>
 
 #include "base/memory/buffer_memory.h"
+#include "support/nibbles.h"
 
 namespace mixstack::dotnet {
 namespace {
 
 using Kind = VariablePlace::Kind;
 
-/// Writes numbers as the runtime does: three bits a nibble, the high ones first.
-std::vector<std::byte> nibbles(std::initializer_list<std::uint32_t> numbers) {
-  std::vector<unsigned> all;
-  for (const std::uint32_t n : numbers) {
-    unsigned digits = 1;
-    while (digits < 11 && n >> 3 * digits != 0) digits++;
-    while (digits-- > 0) all.push_back((n >> 3 * digits & 7) | (digits > 0 ? 8 : 0));
-  }
-  if (all.size() % 2 != 0) all.push_back(0);
-  std::vector<std::byte> bytes;
-  for (std::size_t i = 0; i < all.size(); i += 2) bytes.push_back(static_cast<std::byte>(all[i] | all[i + 1] << 4));
-  return bytes;
-}
+using test::nibbles;
 
 constexpr std::uint32_t kThis = 4, kFirst = 5, kTypeContext = 1;  // numbers are kept from -4 on
 constexpr std::uint32_t kInRegister = 0, kByRegister = 1, kInFloat = 2, kOnStack = 3, kByStack = 4, kTwo = 5;

@@ -4,23 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "support/fake_runtime_async.h"
+#include "support/nibbles.h"
 
 namespace mixstack::dotnet::objects {
 namespace {
 
-/// Writes numbers as the runtime does: three bits a nibble, the high ones first.
-std::vector<std::byte> nibbles(std::initializer_list<std::uint32_t> numbers) {
-  std::vector<unsigned> all;
-  for (const std::uint32_t n : numbers) {
-    unsigned digits = 1;
-    while (digits < 11 && n >> 3 * digits != 0) digits++;
-    while (digits-- > 0) all.push_back((n >> 3 * digits & 7) | (digits > 0 ? 8 : 0));
-  }
-  if (all.size() % 2 != 0) all.push_back(0);
-  std::vector<std::byte> bytes;
-  for (std::size_t i = 0; i < all.size(); i += 2) bytes.push_back(static_cast<std::byte>(all[i] | all[i + 1] << 4));
-  return bytes;
-}
+using test::nibbles;
 
 /// Shop.Cart.Add(int count, object item): `this` in rbx, count at [rbp - 16], item in rdi.
 class FakeCart : public test::FakeRuntimeAsync {

@@ -217,7 +217,7 @@ class Maker {
   }
 
   /// Each thread is a root. Where several of its frames refer to one object, the outermost one whose variable is known
-  /// is told: it is the one that has it longest.
+  /// is named: it is the one that has it longest.
   void add_locals() {
     const auto& all = of_.roots.locals;
     for (std::size_t i = 0; i < all.size();) {

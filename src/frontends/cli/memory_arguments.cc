@@ -59,7 +59,7 @@ std::string read_native(const std::string& time, MemoryArguments& memory) {
   if (memory.types || memory.holders || memory.after.count() != 0)
     return "--native goes without --types, --holders and --after";
   if (memory.format == MemoryFormat::moment || memory.format == MemoryFormat::html)
-    return "--native is told as text or .json; 'mixstack record -m faults -o FILE.html' makes a page of first uses";
+    return "--native writes text or .json; 'mixstack record -m faults -o FILE.html' makes a page of first uses";
   if (time.empty()) return {};
   if (std::string text = read_seconds("--duration", time, memory.native_time); !text.empty()) return text;
   return memory.native_time < kLeast || memory.native_time > kMost ? "--duration: from 100ms to an hour" : "";
@@ -73,7 +73,7 @@ std::string read_makers(const std::string& time, MemoryArguments& memory) {
   if (memory.types || memory.holders || memory.after.count() != 0)
     return "--makers goes without --types, --holders and --after";
   if (memory.format == MemoryFormat::moment || memory.format == MemoryFormat::html)
-    return "--makers is told as text or .json; 'mixstack record --alloc -o FILE.html' makes a page";
+    return "--makers writes text or .json; 'mixstack record --alloc -o FILE.html' makes a page";
   if (std::string text = read_seconds("--duration", time, memory.makers_time); !text.empty()) return text;
   return memory.makers_time < kLeast || memory.makers_time > kMost ? "--duration: from 100ms to an hour" : "";
 }

@@ -6,7 +6,7 @@
 
 namespace mixstack::cli {
 
-/// Ctrl-C ends the time; what was seen until then is told.
+/// Ctrl-C ends the time; what was seen until then is reported.
 [[nodiscard]] ExitCode run_native(const MemoryArguments& arguments, OpenedTarget& opened,
                                   const Environment& environment);
 
