@@ -67,11 +67,9 @@ class EdgeSink {
   EdgeSink() = default;
   EdgeSink(const EdgeSink&) = delete;
   EdgeSink& operator=(const EdgeSink&) = delete;
+  virtual ~EdgeSink() = default;
   virtual void edge(Node to) = 0;
   virtual void close_node() = 0;
-
- protected:
-  ~EdgeSink() = default;
 };
 
 /// Nodes: first the objects by number, then the roots, then those that hold the roots of each class.
