@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +10,8 @@
 #include <array>
 #include <csignal>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 #include "mixstack/session.h"
 #include "support/dotnet_process.h"
@@ -33,7 +36,7 @@ class JitProcess {
     code_ = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     std::memcpy(code_, kCode, sizeof kCode);
     pid_ = ::fork();
-    if (pid_ != 0) return;
+    if (pid_ != 0) return wait_until_it_pauses();
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     reinterpret_cast<void (*)(void (*)(), void*)>(code_)([] { ::pause(); }, reinterpret_cast<void*>(&::pause));
     ::_exit(0);
@@ -52,6 +55,18 @@ class JitProcess {
   }
 
  private:
+  /// A thread that sleeps may sleep elsewhere, before it has reached the function.
+  void wait_until_it_pauses() const {
+    const std::string path = "/proc/" + std::to_string(pid_) + "/syscall", call = std::to_string(SYS_pause) + " ";
+    for (int i = 0; i < 3000; i++) {
+      std::string line;
+      std::getline(std::ifstream(path), line);
+      if (line.starts_with(call)) return;
+      ::usleep(10'000);
+    }
+    ADD_FAILURE() << "the child does not come to its pause()";
+  }
+
   void* code_ = nullptr;
   pid_t pid_ = -1;
 };

@@ -1,5 +1,6 @@
 """What a thread is blocked on, and its times, against what the program itself and /proc say."""
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -112,6 +113,27 @@ class Facts(LiveCase):
         end = "(, late by [0-9.]+ ms)?$"  # on a machine with much else to do
         self.assertRegex(text, rf"(?m)^Thread \d+ socket, sleeping in recvfrom\({fd} {what.replace('.', '[.]')}\){end}")
         self.assertRegex(text, rf"(?m)^Thread \d+ open, sleeping in openat\({self.said['open'][1]}\){end}")
+
+    def schedule(self, policy, processors):
+        for task in map(int, os.listdir(f"/proc/{self.program.pid}/task")):
+            os.sched_setaffinity(task, processors)
+            os.sched_setscheduler(task, policy, os.sched_param(0))
+
+    @alone("processors")
+    def test_threads_that_find_no_processor_to_wait_again(self):
+        """Each stop makes a thread leave its call; behind others of higher priority it is late to be back in it."""
+        processor = min(os.sched_getaffinity(0))
+        burning = [subprocess.Popen(["taskset", "-c", str(processor), sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+        for program in burning:
+            self.addCleanup(program.wait)
+            self.addCleanup(program.kill)
+        self.addCleanup(self.schedule, os.SCHED_OTHER, os.sched_getaffinity(0))
+        self.schedule(os.SCHED_IDLE, {processor})
+        for _ in range(5):
+            threads = self.threads()
+            for name in ("socket", "accept", "pipe", "epoll"):
+                if threads[name]["captured"]:
+                    self.assertEqual(threads[name]["syscall"]["object"], self.said[name][1], threads[name])
 
     def test_times(self):
         threads = self.threads()

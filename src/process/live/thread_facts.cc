@@ -3,10 +3,10 @@
 // name, CPU and queue time, wait channel, and the arguments and object of the call that it blocks in.
 // Algorithm: 1. for each thread: name (if the capture has none), call, wait channel. A call counts only if number and
 // stack pointer are those of the capture. Its object depends on the call: polled files, futex, path, or the file of its
-// descriptor; socket tables are read only if a socket occurs. 2. threads that still run after the stop are asked again.
-// 3. times come last: a thread that is back in its wait uses no more time, so they fit the calls.
-// Bounds: kMostNet bytes of a table, kMostPath of a path, kShown polled files, kMostRounds rounds; a file is looked up
-// once.
+// descriptor; socket tables are read only if a socket occurs. 2. threads that still run after the stop are asked again;
+// those that get no processor have their call in the registers of the capture. 3. times come last: a thread that is
+// back in its wait uses no more time, so they fit the calls. Bounds: kMostNet bytes of a table, kMostPath of a path,
+// kShown polled files, kMostRounds rounds; a file is looked up once.
 #include "process/live/thread_facts.h"
 
 #include <arpa/inet.h>
@@ -16,9 +16,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <thread>
 
+#include "base/arch/call_arguments.h"
 #include "base/system/number.h"
 #include "process/live/process_usage.h"
 
@@ -225,27 +227,43 @@ std::string hex(std::uint64_t value) {
   return "0x" + std::string(digits.data(), end);
 }
 
+void set_call(const ProcessView& view, std::int64_t number, const arch::CallArguments& arguments,
+              Descriptors& descriptors, ThreadFacts& facts) {
+  facts.arguments = arguments;
+  if (is_poll(number)) {
+    facts.object = polled(view, descriptors, arguments[0], arguments[1]);
+  } else if (number == SYS_futex) {
+    facts.object = "futex " + hex(arguments[0]);
+  } else if (number == SYS_openat) {
+    facts.object = path_at(view.memory, arguments[1]);
+  } else if (const unsigned argument = descriptor_argument(number); argument != kNone) {
+    facts.fd = static_cast<std::int32_t>(arguments[argument]);
+    facts.object = descriptors.name(*facts.fd);
+  }
+}
+
 /// False: the thread is not yet back in the call that it was stopped in, ask again.
 bool read_call(const ProcessView& view, const ThreadCapture& thread, Descriptors& descriptors, ThreadFacts& facts) {
   if (!thread.captured || thread.syscall < 0) return true;
   const auto text = view.proc.read_of_task(thread.tid, "syscall");
-  if (text && text->starts_with("running")) return false;
-  const auto call = text ? parse_blocked_call(*text) : std::nullopt;
+  if (!text) return true;
+  const auto call = parse_blocked_call(*text);
+  if (!call) return false;  // it runs, or the kernel holds it up elsewhere on its way back
   const Address sp = thread.registers.sp();
   // A call with a time-out that our stop interrupted goes on as restart_syscall, with the registers that it had.
-  if (!call || (call->number != thread.syscall && call->number != SYS_restart_syscall) || call->sp != sp) return true;
-  facts.arguments = call->arguments;
-  if (is_poll(thread.syscall)) {
-    facts.object = polled(view, descriptors, call->arguments[0], call->arguments[1]);
-  } else if (thread.syscall == SYS_futex) {
-    facts.object = "futex " + hex(call->arguments[0]);
-  } else if (thread.syscall == SYS_openat) {
-    facts.object = path_at(view.memory, call->arguments[1]);
-  } else if (const unsigned argument = descriptor_argument(thread.syscall); argument != kNone) {
-    facts.fd = static_cast<std::int32_t>(call->arguments[argument]);
-    facts.object = descriptors.name(*facts.fd);
-  }
+  if ((call->number != thread.syscall && call->number != SYS_restart_syscall) || call->sp != sp) return true;
+  set_call(view, thread.syscall, call->arguments, descriptors, facts);
   return true;
+}
+
+/// A thread that waited, and finds no processor to go back into its wait: the arguments are in its registers, unless
+/// the result of the call took the place of the first (AArch64, EINTR).
+void read_call_of_registers(const ProcessView& view, const ThreadCapture& thread, Descriptors& descriptors,
+                            ThreadFacts& facts) {
+  constexpr auto kEintr = static_cast<std::uint64_t>(-EINTR);
+  if (thread.kernel_state == 'R') return;
+  const auto arguments = arch::arguments_in(thread.registers);
+  if (arguments && arguments->front() != kEintr) set_call(view, thread.syscall, *arguments, descriptors, facts);
 }
 
 }  // namespace
@@ -342,6 +360,7 @@ std::vector<ThreadFacts> read_thread_facts(const ProcessView& view, std::span<co
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::erase_if(again, is_settled);
   }
+  for (const std::size_t i : again) read_call_of_registers(view, threads[i], descriptors, all[i]);
   // Times after the calls: a thread that is back in its wait by then has used none since.
   const auto process_cpu = cpu_of_process(view.info.pid);
   for (std::size_t i = 0; i < threads.size(); i++) {
