@@ -20,7 +20,7 @@
 #include "base/system/file_limit.h"
 #include "base/system/scoped_fd.h"
 #include "features/top/live_recorder.h"
-#include "frontends/cli/fd_output.h"
+#include "frontends/cli/output.h"
 #include "frontends/cli/ps_command.h"
 #include "frontends/cli/recorded_process.h"
 #include "frontends/cli/terminal.h"
@@ -181,20 +181,13 @@ End Top::show_at_terminal(const TerminalSignals& signals) {
 }
 
 End Top::write_table() {
-  const top::HeadFacts facts = recorder_.facts();
-  std::string text;
-  for (const std::string& line : top::head_lines(facts, 0)) text += line + "\n";
-  text += top::view_line(browser_) + "\n" + top::title_line(browser_, 0) + "\n";
-  const top::RowList& list = browser_.list();
-  for (std::size_t i = 0; i < list.rows.size() && i < arguments_.rows; i++)
-    text += top::row_line(browser_, list.rows[i], list.selected, 0) + "\n";
-  FdOutput out(environment_.out, OutputWait::until_signal);
-  out.write(text + "\n");
+  FdOutput out(environment_.out, files::OutputWait::until_signal);
+  out.write(top::table_text(browser_, recorder_.facts(), arguments_.rows) + "\n");
   if (out.error() == EINTR) return End::reader;
   if (out.error() == 0) return End::none;
-  FdOutput(environment_.err)
-      .write(
-          fmt::format("mixstack: the table could not be written: {}\n", std::generic_category().message(out.error())));
+  (void)complain(environment_,
+                 fmt::format("the table could not be written: {}", std::generic_category().message(out.error())),
+                 ExitCode::output);
   return End::output;
 }
 
@@ -222,8 +215,8 @@ ExitCode Top::say_end() const {
   if (error.code == ErrorCode::none) return ExitCode::ok;
   if (error.code != ErrorCode::no_such_process && error.code != ErrorCode::process_changed)
     return complain_of(environment_, error, pid_);
-  FdOutput(environment_.err).write(fmt::format("mixstack: process {} ended while it was looked at\n", pid_));
-  return ExitCode::process_changed;
+  return complain(environment_, fmt::format("process {} ended while it was looked at", pid_),
+                  ExitCode::process_changed);
 }
 
 ExitCode Top::run(const TerminalSignals& signals, const std::optional<std::string>& terminal) {
@@ -239,29 +232,22 @@ ExitCode Top::run(const TerminalSignals& signals, const std::optional<std::strin
   return end == End::process ? say_end() : ExitCode::ok;
 }
 
-/// Nothing: the failure was reported.
-std::optional<std::uint32_t> process_of(const TopArguments& arguments, const Environment& environment, ExitCode& code) {
+tl::expected<std::uint32_t, ExitCode> process_of(const TopArguments& arguments, const Environment& environment) {
   if (!arguments.record.pids.empty()) return arguments.record.pids.front();
   const std::string& name = arguments.record.name;
   const auto pids = pids_called(name, environment);
-  if (!pids) {
-    code = pids.error();
-    return std::nullopt;
-  }
+  if (!pids) return tl::unexpected(pids.error());
   if (pids->size() == 1) return pids->front();
-  code = ExitCode::usage;
-  FdOutput(environment.err)
-      .write(fmt::format("mixstack: {} processes are called '{}': {}; top shows one: mixstack top {}\n", pids->size(),
-                         name, fmt::join(*pids, ", "), pids->front()));
-  return std::nullopt;
+  const std::string words = fmt::format("{} processes are called '{}': {}; top shows one: mixstack top {}",
+                                        pids->size(), name, fmt::join(*pids, ", "), pids->front());
+  return tl::unexpected(complain(environment, words, ExitCode::usage));
 }
 
 }  // namespace
 
 ExitCode run_top(const TopArguments& arguments, const Environment& environment) {
-  ExitCode code = ExitCode::ok;
-  const auto pid = process_of(arguments, environment, code);
-  if (!pid) return code;
+  const auto pid = process_of(arguments, environment);
+  if (!pid) return pid.error();
   const TerminalSignals signals;
   const bool at_terminal = terminal_size(environment.out).columns != 0 && ::isatty(STDIN_FILENO) == 1;
   std::optional<std::string> terminal;

@@ -9,9 +9,9 @@
 #include <system_error>
 #include <tuple>
 
-#include "frontends/cli/end_signals.h"
-#include "frontends/cli/fd_output.h"
-#include "frontends/cli/recording_input.h"
+#include "frontends/cli/input.h"
+#include "frontends/cli/output.h"
+#include "output/files/end_signals.h"
 #include "output/serve/page_server.h"
 
 namespace mixstack::cli {
@@ -35,7 +35,7 @@ std::optional<FileState> state_of(const std::string& path) {
 }
 
 /// Until a signal comes, reads the file again when it has changed and then stayed the same for kLookEveryMs.
-void follow(const ViewArguments& arguments, const EndSignals& signals, serve::PageServer& server,
+void follow(const ViewArguments& arguments, const files::EndSignals& signals, serve::PageServer& server,
             const Environment& environment, std::optional<FileState> shown) {
   std::optional<FileState> last = shown;
   while (signals.wait(kLookEveryMs) == 0) {
@@ -52,7 +52,7 @@ void follow(const ViewArguments& arguments, const EndSignals& signals, serve::Pa
 }  // namespace
 
 ExitCode run_view(const ViewArguments& arguments, const Environment& environment) {
-  const EndSignals signals;  // before the server's thread
+  const files::EndSignals signals;  // before the server's thread
   const std::optional<FileState> state = state_of(arguments.in);
   auto recording = read_recording_file(arguments.in, environment);
   if (!recording) return recording.error();
