@@ -48,6 +48,19 @@ SymbolOptions symbol_options_of_environment() {
   return options;
 }
 
+SymbolOptions without_servers(SymbolOptions options) {
+  options.time_for_all = std::chrono::milliseconds(0);
+  return options;
+}
+
+SymbolOptions with_servers(SymbolOptions options, std::chrono::milliseconds time) {
+  constexpr std::string_view kMicrosoft = "https://msdl.microsoft.com/download/symbols";
+  options.time_for_all = time;
+  if (options.path.find("://") == std::string::npos && options.debuginfod_urls.empty())
+    options.path += (options.path.empty() ? "" : ";") + std::string(kMicrosoft);
+  return options;
+}
+
 std::vector<std::string> missing_folders(const SymbolOptions& options) {
   using Place = symbol_files::SymbolPlace;
   std::vector<std::string> missing;

@@ -2,6 +2,7 @@
 // where we have more privileges than our caller (secure_getenv).
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,11 @@ namespace mixstack::symbol_answers {
 
 /// MIXSTACK_SYMBOL_PATH, DEBUGINFOD_URLS, the cache of our user (XDG_CACHE_HOME) and the proxies.
 [[nodiscard]] SymbolOptions symbol_options_of_environment();
+
+/// For an answer at once: folders and the cache, no servers.
+[[nodiscard]] SymbolOptions without_servers(SymbolOptions options);
+/// For fetching within `time`; where no server is named, Microsoft's is asked.
+[[nodiscard]] SymbolOptions with_servers(SymbolOptions options, std::chrono::milliseconds time);
 
 /// The proxy variables of our environment ("https_proxy=..."), for mixstack-fetch.
 [[nodiscard]] std::vector<std::string> proxies_of_environment();

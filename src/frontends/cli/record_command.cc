@@ -121,12 +121,8 @@ class LivePage {
     }
     return address.has_value();
   }
-  /// Publishes a copy at most once a second, and so rarely that copying takes at most a twentieth of the time.
   void show(Recordings& recordings) {
-    const std::uint64_t now = record::monotonic_ns();
-    if (now < next_ns_) return;
-    server_.publish(recordings.snapshot(), false);
-    next_ns_ = now + std::max<std::uint64_t>(1'000'000'000, 20 * (record::monotonic_ns() - now));
+    server_.publish_rarely([&recordings] { return recordings.snapshot(); });
   }
   /// Shows the finished recording until a signal comes.
   void keep(Recordings& recordings, const files::EndSignals& signals, const Environment& environment) {
@@ -138,7 +134,6 @@ class LivePage {
 
  private:
   serve::PageServer server_;
-  std::uint64_t next_ns_ = 0;
 };
 
 /// Consumers of a running recording: progress line, page, push.
