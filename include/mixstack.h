@@ -25,6 +25,7 @@ typedef struct mixstack_session mixstack_session;
 typedef struct mixstack_dump mixstack_dump;
 typedef struct mixstack_answer mixstack_answer;
 typedef struct mixstack_recording mixstack_recording;
+typedef struct mixstack_top mixstack_top;
 
 /* What each means: mixstack/result.h. */
 enum mixstack_error_code {
@@ -221,6 +222,46 @@ typedef struct mixstack_function {
   int32_t is_user;      /* not 0: of the program itself, not of .NET or the system */
 } mixstack_function;
 
+typedef struct mixstack_top_options {
+  size_t size;
+  uint32_t hertz;       /* 0: 100 of wall time, 999 of processor time */
+  int32_t mode;         /* mixstack_record_mode */
+  int32_t no_stop;      /* not 0: no thread is stopped, even if waiting ones are not seen then */
+  int32_t kernel;       /* not 0: frames of the kernel, too */
+  int32_t managed_only; /* not 0: native frames count for their managed callers */
+  int32_t reserved;     /* 0 */
+} mixstack_top_options;
+
+enum mixstack_top_list { MIXSTACK_TOP_FUNCTIONS = 0, MIXSTACK_TOP_THREADS = 1 };
+
+/* Which time counts. */
+enum mixstack_top_states {
+  MIXSTACK_TOP_BUSY = 0, /* all but waiting */
+  MIXSTACK_TOP_ALL = 1,
+  MIXSTACK_TOP_RUNNING = 2,
+  MIXSTACK_TOP_RUNNABLE = 3,
+  MIXSTACK_TOP_WAITING = 4,
+  MIXSTACK_TOP_COLLECTING = 5 /* while the runtime stopped its threads */
+};
+
+typedef struct mixstack_top_question {
+  size_t size;
+  int32_t list;       /* mixstack_top_list */
+  int32_t states;     /* mixstack_top_states */
+  int32_t whole;      /* not 0: since the start; 0: of the last interval */
+  uint32_t most_rows; /* 0: 100 */
+} mixstack_top_question;
+
+typedef struct mixstack_top_row {
+  size_t size;
+  const char* name;   /* of the function or thread, never empty */
+  const char* module; /* of a thread: the function that most of its time ended in; may be "" */
+  uint64_t self_ns;   /* in itself; counts of samples where periods are not known */
+  uint64_t total_ns;  /* with all that it called; of a thread the same */
+  uint32_t tid;       /* of a thread */
+  int32_t kind;       /* mixstack_code_kind */
+} mixstack_top_row;
+
 typedef struct mixstack_pack_options {
   size_t size;
   int32_t full;              /* not 0: all private memory, for debuggers that look at objects */
@@ -289,6 +330,17 @@ MIXSTACK_API int mixstack_get_function(mixstack_recording* recording, size_t fun
 /* The recording as a file of a format ("folded", "speedscope", "pprof", "firefox", "chrome", "html", "svg", "text",
  * "raw"), which may hold any bytes; NULL: no such format. `size` may be NULL. Not by several threads at once. */
 MIXSTACK_API const char* mixstack_recording_file(mixstack_recording* recording, const char* format, size_t* size);
+
+/* Where the time of a process goes, again and again, in bounded memory: samples are taken from the call on. `options`
+ * may be NULL. Not by several threads at once. */
+MIXSTACK_API mixstack_top* mixstack_open_top(uint32_t pid, const mixstack_top_options* options, mixstack_error* error);
+MIXSTACK_API void mixstack_close_top(mixstack_top* top);
+/* Ends an interval, which is the "last" one from then on. 0: no more samples will come, for the process has ended. */
+MIXSTACK_API int mixstack_next_top(mixstack_top* top);
+/* Makes the rows for a question (NULL: functions of busy threads, of the last interval), most own time first. */
+MIXSTACK_API size_t mixstack_top_rows(mixstack_top* top, const mixstack_top_question* question);
+/* 0, or -1 as mixstack_get_thread. Texts live until the next rows are made. */
+MIXSTACK_API int mixstack_get_top_row(const mixstack_top* top, size_t row, mixstack_top_row* out);
 
 /* Writes one file to `fd` from which a dump can be made again, anywhere (mixstack_open_core), with the pause of a dump.
  * `options` and `out` may be NULL. 0, or -1 with `error`: that of opening or dumping the process; MIXSTACK_IO_ERROR

@@ -1,9 +1,12 @@
-/* The C interface from C11: the stacks of a process or of a core, why it is stuck, and what it did for a second.
+/* The C interface from C11: the stacks of a process or of a core, why it is stuck, what it did for a second, and its
+ * busiest threads.
  *
  *   c_example PID|CORE */
+#define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "mixstack.h"
 
@@ -65,6 +68,24 @@ static int print_recording(mixstack_session* session, mixstack_error* error) {
   return file == NULL;
 }
 
+static int print_top(uint32_t pid, mixstack_error* error) {
+  mixstack_top* top = mixstack_open_top(pid, NULL, error);
+  if (top == NULL) return failed("top", error);
+  const struct timespec second = {1, 0};
+  (void)nanosleep(&second, NULL);
+  (void)mixstack_next_top(top);
+  const mixstack_top_question question = {
+      .size = sizeof question, .list = MIXSTACK_TOP_THREADS, .states = MIXSTACK_TOP_ALL, .most_rows = 3};
+  const size_t rows = mixstack_top_rows(top, &question);
+  printf("top: %zu threads\n", rows);
+  for (size_t i = 0; i < rows; i++) {
+    mixstack_top_row row = {.size = sizeof row};
+    if (mixstack_get_top_row(top, i, &row) == 0) printf("  %6.0f ms %s\n", (double)row.self_ns / 1e6, row.name);
+  }
+  mixstack_close_top(top);
+  return 0;
+}
+
 int main(int count, char** arguments) {
   if (count != 2) {
     fprintf(stderr, "usage: c_example PID|CORE\n");
@@ -87,5 +108,6 @@ int main(int count, char** arguments) {
   if (status == 0) status = print_why(session, &error); /* the same session: nothing is opened again */
   if (status == 0 && *end == '\0') status = print_recording(session, &error);
   mixstack_close(session);
+  if (status == 0 && *end == '\0') status = print_top((uint32_t)pid, &error);
   return status;
 }

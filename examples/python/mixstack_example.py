@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The C interface by ctypes: the stacks of a process, whether it is stuck, and what it did for a second.
+"""The C interface by ctypes: the stacks of a process, whether it is stuck, what it did for a second, and its
+busiest threads.
 
   mixstack_example.py PID          MIXSTACK_LIBRARY names the library; default: libmixstack.so.0 as the loader finds it
 """
@@ -7,6 +8,7 @@ import ctypes
 import json
 import os
 import sys
+import time
 
 
 class Error(ctypes.Structure):
@@ -48,6 +50,20 @@ class Function(ctypes.Structure):
                 ("kind", ctypes.c_int32), ("is_user", ctypes.c_int32)]
 
 
+class TopQuestion(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("list", ctypes.c_int32), ("states", ctypes.c_int32),
+                ("whole", ctypes.c_int32), ("most_rows", ctypes.c_uint32)]
+
+
+class TopRow(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("module", ctypes.c_char_p),
+                ("self_ns", ctypes.c_uint64), ("total_ns", ctypes.c_uint64), ("tid", ctypes.c_uint32),
+                ("kind", ctypes.c_int32)]
+
+
+THREADS, ALL_STATES = 1, 1
+
+
 def library():
     lib = ctypes.CDLL(os.environ.get("MIXSTACK_LIBRARY", "libmixstack.so.0"))
     # Without these ctypes would cut pointers to an int.
@@ -68,6 +84,11 @@ def library():
             ("mixstack_get_function", ctypes.c_int, [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Function)]),
             ("mixstack_recording_file", ctypes.c_void_p,
              [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_size_t)]),
+            ("mixstack_open_top", ctypes.c_void_p, [ctypes.c_uint32, ctypes.c_void_p, ctypes.POINTER(Error)]),
+            ("mixstack_close_top", None, [ctypes.c_void_p]),
+            ("mixstack_next_top", ctypes.c_int, [ctypes.c_void_p]),
+            ("mixstack_top_rows", ctypes.c_size_t, [ctypes.c_void_p, ctypes.POINTER(TopQuestion)]),
+            ("mixstack_get_top_row", ctypes.c_int, [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(TopRow)]),
             ("mixstack_thread_count", ctypes.c_size_t, [ctypes.c_void_p]),
             ("mixstack_get_thread", ctypes.c_int, [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Thread)]),
             ("mixstack_json", ctypes.c_char_p, [ctypes.c_void_p]),
@@ -114,6 +135,23 @@ def record(lib, session, error):
     return samples, functions, file
 
 
+def busiest_threads(lib, pid, error):
+    """Of a second: [(thread, ms), ...]; None: they cannot be sampled."""
+    top = lib.mixstack_open_top(pid, None, error)
+    if not top:
+        return None
+    time.sleep(1)
+    lib.mixstack_next_top(top)
+    question = TopQuestion(size=ctypes.sizeof(TopQuestion), list=THREADS, states=ALL_STATES, most_rows=3)
+    rows = []
+    for i in range(lib.mixstack_top_rows(top, question)):
+        row = TopRow(size=ctypes.sizeof(TopRow))
+        lib.mixstack_get_top_row(top, i, row)
+        rows.append((row.name.decode(errors="replace"), row.self_ns / 1e6))
+    lib.mixstack_close_top(top)
+    return rows
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -144,6 +182,10 @@ def main():
     samples, functions, file = recorded
     print(f"recorded: {samples} samples, {len(json.loads(file)['profiles'])} profiles")
     for name, milliseconds in functions[:5]:
+        print(f"  {milliseconds:6.0f} ms {name}")
+    rows = busiest_threads(lib, int(sys.argv[1]), error) or []
+    print(f"top: {len(rows)} threads")
+    for name, milliseconds in rows:
         print(f"  {milliseconds:6.0f} ms {name}")
 
 

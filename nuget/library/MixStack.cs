@@ -1,6 +1,7 @@
 using System;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
+using System.Threading;
 
 namespace Mixstack;
 
@@ -56,6 +57,42 @@ public static class MixStack
             Native.Close(session);
         }
         return answer != 0 ? WhyAnswer.Read(answer) : throw new MixStackException($"process {pid}", error);
+    }
+
+    /// <summary>What the threads of another process do over a time. Needs the right to trace it; several files are held
+    /// open for each thread.</summary>
+    /// <param name="pid">The process.</param>
+    /// <param name="duration">How long; it ends earlier when the process ends.</param>
+    /// <param name="options">What is wanted.</param>
+    /// <param name="cancellation">Ends it with what was recorded until then; before the first sample nothing is: "cancelled".</param>
+    /// <exception cref="MixStackException">What stood in the way.</exception>
+    public static ProcessRecording Record(int pid, TimeSpan duration, RecordOptions? options = null, CancellationToken cancellation = default)
+    {
+        if (duration <= TimeSpan.Zero) throw new ArgumentOutOfRangeException(nameof(duration), duration, "not a time");
+        Native.Error error = Native.Error.Empty;
+        uint number = pid > 0 ? (uint)pid : throw new ArgumentOutOfRangeException(nameof(pid), pid, "not a pid");
+        nint session = Words(() => Native.OpenProcess(number, ref error));
+        if (session == 0) throw new MixStackException($"process {pid}", error);
+        RecordOptions wanted = options ?? new RecordOptions();
+        Native.RecordOptions native = new()
+        {
+            Size = (nuint)Unsafe.SizeOf<Native.RecordOptions>(),
+            DurationMs = Milliseconds(duration),
+            Hertz = checked((uint)wanted.Hertz),
+            Mode = (int)wanted.Mode,
+            NoStop = wanted.NoStop ? 1 : 0,
+            Kernel = wanted.Kernel ? 1 : 0,
+            AsyncCallers = wanted.AsyncCallers ? 1 : 0,
+        };
+        try
+        {
+            nint recording = new Recorder(wanted.Progress, cancellation).Record(session, native, ref error);
+            return recording != 0 ? new ProcessRecording(recording) : throw new MixStackException($"process {pid}", error);
+        }
+        finally
+        {
+            Native.Close(session);
+        }
     }
 
     /// <summary>Our own stacks, those of all threads: a child process looks at us. Needs no rights.</summary>

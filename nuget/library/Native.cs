@@ -55,6 +55,32 @@ internal static unsafe partial class Native
         public int NoSamples, Data, Reserved;
     }
 
+    public struct RecordOptions
+    {
+        public nuint Size;
+        public uint DurationMs, Hertz;
+        public int Mode, NoStop, Kernel, AsyncCallers;
+        public uint PieceMs;
+        public int Reserved;
+        public delegate* unmanaged<nint, RecordProgress*, int> Progress;
+        public nint Piece, Context;
+    }
+
+    public struct RecordProgress
+    {
+        public nuint Size;
+        public ulong ElapsedNs, Samples, Lost;
+        public int Step, Reserved;
+    }
+
+    public struct Function
+    {
+        public nuint Size;
+        public nint Name, RawName, Module;
+        public ulong SelfNs, TotalNs;
+        public int Kind, IsUser;
+    }
+
     public struct Thread
     {
         public nuint Size;
@@ -96,6 +122,18 @@ internal static unsafe partial class Native
     public static partial nint AnswerJson(nint answer);
     [LibraryImport(Library, EntryPoint = "mixstack_answer_text")]
     public static partial nint AnswerText(nint answer);
+    [LibraryImport(Library, EntryPoint = "mixstack_record")]
+    public static partial nint Record(nint session, ref RecordOptions options, ref Error error);
+    [LibraryImport(Library, EntryPoint = "mixstack_free_recording")]
+    public static partial void FreeRecording(nint recording);
+    [LibraryImport(Library, EntryPoint = "mixstack_recording_samples")]
+    public static partial ulong RecordingSamples(nint recording);
+    [LibraryImport(Library, EntryPoint = "mixstack_function_count")]
+    public static partial nuint FunctionCount(nint recording);
+    [LibraryImport(Library, EntryPoint = "mixstack_get_function")]
+    public static partial int GetFunction(nint recording, nuint function, ref Function result);
+    [LibraryImport(Library, EntryPoint = "mixstack_recording_file", StringMarshalling = StringMarshalling.Utf8)]
+    public static partial nint RecordingFile(nint recording, string format, out nuint size);
     [LibraryImport(Library, EntryPoint = "mixstack_free_dump")]
     public static partial void FreeDump(nint dump);
     [LibraryImport(Library, EntryPoint = "mixstack_thread_count")]

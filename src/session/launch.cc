@@ -60,14 +60,14 @@ class SpawnAttributes {
 
 /// Rights of this thread alone: the system calls themselves, where libc's functions change those of all threads. A
 /// child inherits those of the thread that starts it.
-int become(const LaunchUser& user) {
+int become(const base::User& user) {
   const std::vector<gid_t> groups(user.groups.begin(), user.groups.end());
   if (::syscall(SYS_setgroups, groups.size(), groups.data()) != 0) return errno;
   if (::syscall(SYS_setresgid, user.gid, user.gid, user.gid) != 0) return errno;
   return ::syscall(SYS_setresuid, user.uid, user.uid, user.uid) != 0 ? errno : 0;
 }
 
-std::vector<std::string> environment_of(const LaunchUser& user, const LaunchOptions& options) {
+std::vector<std::string> environment_of(const base::User& user, const LaunchOptions& options) {
   std::vector<std::string> variables = options.environment;
   if (variables.empty())
     for (char** v = environ; v != nullptr && *v != nullptr; v++) variables.emplace_back(*v);
@@ -92,7 +92,7 @@ int spawn(pid_t& pid, const LaunchOptions& options, const std::vector<std::strin
 
 }  // namespace
 
-Result<std::uint32_t> launch(const LaunchOptions& options, const std::optional<LaunchUser>& user) {
+Result<std::uint32_t> launch(const LaunchOptions& options, const std::optional<base::User>& user) {
   if (options.arguments.empty()) return fail(ErrorCode::invalid_argument);
   pid_t pid = -1;
   int error = 0;

@@ -176,7 +176,7 @@ void crash_on_torn_memory(MessageChannel& channel) {
   if (memory && !memory->payload.empty() && memory->payload[0] != std::byte{0}) __builtin_trap();
 }
 
-void answer(MessageChannel& channel, const Message& message, const Orders& orders) {
+void answer(MessageChannel& channel, const DacMessage& message, const Orders& orders) {
   const std::string way = orders.way;
   if (message.type == MessageType::flush) {
     (void)channel.send(MessageType::flushed, {});

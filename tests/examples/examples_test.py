@@ -121,9 +121,22 @@ class Examples(unittest.TestCase):
             for command in ([EXAMPLES / "c_example"], [sys.executable, ROOT / "examples/python/mixstack_example.py"]):
                 status, out, error = run(*command, child.pid, environment=LIBRARY)
                 self.assertEqual(status, 0, error)
-                self.in_order(out, "scen_", "Interop", "thread", "recorded: ")
+                self.in_order(out, "scen_", "Interop", "thread", "recorded: ", "top: ")
                 self.recorded(out)
+                self.assertGreaterEqual(int(re.search(r"^top: (\d+) threads", out, re.M).group(1)), 2)
         self.assertEqual(run(EXAMPLES / "c_example", 2**31 - 1)[0], 2)
+
+    @unittest.skipUnless(HAS_NATIVE, "the native debuggees are not built")
+    def test_live_top_names_what_runs_and_ends_with_the_process(self):
+        with processes.native("plain") as child:
+            status, out, error = run(EXAMPLES / "live_top", child.pid, 1)
+            self.assertEqual(status, 0, error)
+            self.assertGreater(int(re.search(r"^1 s, (\d+) samples of (\d+) threads", out).group(1)), 20)
+        with subprocess.Popen([sys.executable, "-c", "import time\nend = time.time() + 1.5\nwhile time.time() < end: pass"]) as child:
+            status, out, _ = run(EXAMPLES / "live_top", child.pid, 60)
+            self.assertEqual(status, 1)
+            self.assertIn(" ms  ", out)
+        self.assertEqual(run(EXAMPLES / "live_top", 2**31 - 1)[0], 2)
 
     @unittest.skipUnless(HAS_SCENARIOS and shutil.which("dotnet"), "no .NET SDK")
     def test_dotnet_dumps_another_process(self):

@@ -1,4 +1,5 @@
 """mixstack record where something is lacking: files, rights, a reader."""
+import errno
 import fcntl
 import os
 import pathlib
@@ -16,6 +17,7 @@ import unittest
 
 import mixstack_dump
 import processes
+import recording_data
 import refusals
 from harness import LiveCase, alone
 
@@ -44,6 +46,12 @@ class RecordLimits(LiveCase):
     def record(self, *words, before=None, prefix=()):
         return subprocess.run([*prefix, mixstack_dump.binary(), "record", *map(str, words)], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=240, preexec_fn=before)
+
+    def recorded(self, pid, *options, before=None):
+        """A raw recording, whose facts are data."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        return recording_data.record(folder.name, pid, *options, timeout=240, before=before)
 
     @staticmethod
     def few_files(soft, hard=None):
@@ -155,26 +163,24 @@ int main() { for (;;) {
         process = self.of_threads(1001)
         for most in (64, 256, 1024):
             for options in ((), ("-m", "cpu")):
-                done = self.record("-p", process.pid, "-d", "1", "-i", "-r", "10", "-f", "folded", "-o", "-", *options,
-                                   before=self.few_files(most))
-                self.assertEqual(done.returncode, 0, f"{most} {options}: {done.stderr}")
-                self.assertIn("by stops by ptrace", done.stderr)
-                said = re.findall(r"\(ulimit -n: (\d+) at most, (\d+) are enough\)", done.stderr)
-                self.assertEqual({int(limit) for limit, _ in said}, {most}, done.stderr)
+                done = self.recorded(process.pid, "-d", "1", "-r", "10", *options, before=self.few_files(most))
+                self.assertEqual(done.status, 0, f"{most} {options}: {done.said}")
+                self.assertEqual(done.sources, "stops by ptrace")
+                said = [re.findall(r"\d+", note.split("ulimit -n")[1])[:2] for note in done.facts["notes"] if "ulimit -n" in note]
+                self.assertEqual({int(limit) for limit, _ in said}, {most}, done.facts["notes"])
         enough = max(int(number) for _, number in said)
-        done = self.record("-p", process.pid, "-d", "1", "-i", "-r", "10", "-f", "folded", "-o", "-",
-                           before=self.few_files(enough))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotIn("ulimit -n", done.stderr)
+        done = self.recorded(process.pid, "-d", "1", "-r", "10", before=self.few_files(enough))
+        self.assertEqual(done.status, 0, done.said)
+        self.assertFalse([note for note in done.facts["notes"] if "ulimit -n" in note])
 
     def test_the_limit_is_raised_for_us_and_not_for_what_we_start(self):
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         if hard < 4104:
             self.skipTest("the hard limit is too low")
         process = self.of_threads(1001)
-        done = self.record("-p", process.pid, "-d", "1", "-i", "-f", "folded", "-o", "-", before=self.few_files(64, hard))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotIn("ulimit -n", done.stderr)
+        done = self.recorded(process.pid, "-d", "1", before=self.few_files(64, hard))
+        self.assertEqual(done.status, 0, done.said)
+        self.assertFalse([note for note in done.facts["notes"] if "ulimit -n" in note])
         with tempfile.TemporaryDirectory() as folder:
             told = f"{folder}/told"
             done = self.record("-d", "2", "-o", f"{folder}/x.folded", "--", "/bin/sh", "-c",
@@ -225,8 +231,7 @@ int main() { for (;;) {
             done = self.record("-p", os.getpid(), "-d", "1", "-o", f"{folder}/x.folded",
                                prefix=("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"))
         self.assertEqual(done.returncode, 9, done.stderr)
-        self.assertIn("Permission denied", done.stderr)
-        self.assertIn("Nothing was recorded", done.stderr)
+        self.assertIn(os.strerror(errno.EACCES), done.stderr)
 
     def test_a_pipe_that_is_not_read(self):
         """A signal ends the wait for its reader; how much was written is said, and the recording is kept."""
@@ -250,8 +255,7 @@ int main() { for (;;) {
                     recording.send_signal(signal.SIGINT)
                     said = recording.communicate(timeout=60)[1]
                     self.assertEqual(recording.returncode, 9, said)
-                    self.assertIn("could not be written whole: nobody reads it, and a signal ended the wait; 4096 bytes were "
-                                  "written", said)
+                    self.assertIn("4096", re.findall(r"\d+", said), "what was written")
                     kept = re.search(r"the recording is kept as (/\S+\.mxr):", said)
                     self.assertIsNotNone(kept, said)
                     os.unlink(kept[1])
@@ -311,7 +315,6 @@ int main() { for (;;) {
                 for pipe, victim, running in started:
                     said = running.communicate(timeout=60)[1]
                     self.assertEqual(running.returncode, 9, said)
-                    self.assertIn("nobody reads this pipe", said)
                     kept = re.search(r"the recording is kept as (/\S+\.mxr):", said)
                     self.assertEqual(kept is not None, "record" in pipe, said)
                     if kept:

@@ -146,12 +146,12 @@ DacClient::Deadline DacClient::next_deadline() const {
   return std::min({request_deadline_, budget_end_, MessageChannel::Clock::now() + setup_.limits.silence});
 }
 
-Result<void> DacClient::serve(const Message& message) {
+Result<void> DacClient::serve(const DacMessage& message) {
   if (message.type == MessageType::read_memory) return serve_memory(message);
   return message.type == MessageType::thread_context ? serve_context(message) : serve_metadata(message);
 }
 
-Result<void> DacClient::serve_memory(const Message& message) {
+Result<void> DacClient::serve_memory(const DacMessage& message) {
   base::ByteCursor in(message.payload);
   const Address address = in.u64();
   const std::uint32_t size = in.u32();
@@ -166,7 +166,7 @@ Result<void> DacClient::serve_memory(const Message& message) {
   return helper_.channel().send(MessageType::memory, std::span(bytes).first(done), next_deadline());
 }
 
-Result<void> DacClient::serve_context(const Message& message) {
+Result<void> DacClient::serve_context(const DacMessage& message) {
   base::ByteCursor in(message.payload);
   const std::uint32_t thread = in.u32();
   const std::uint32_t flags = in.u32();
@@ -181,7 +181,7 @@ Result<void> DacClient::serve_context(const Message& message) {
   return helper_.channel().send(MessageType::context, context, next_deadline());
 }
 
-Result<void> DacClient::serve_metadata(const Message& message) {
+Result<void> DacClient::serve_metadata(const DacMessage& message) {
   const auto request = decode_metadata_request(message.payload);
   if (!request || request->size > kMaxRead) return fail(nonsense());
   if (!assembly_.is(request->path) && setup_.open_path) assembly_ = AssemblyFile::open(setup_.open_path, request->path);
@@ -203,7 +203,7 @@ mixstack::Diagnosis DacClient::lost(const Error& error) {
   return {error, setup_.subject, "mixstack-helper talks nonsense and was ended"};
 }
 
-mixstack::Diagnosis DacClient::refused(const Message& message) {
+mixstack::Diagnosis DacClient::refused(const DacMessage& message) {
   const auto refusal = decode_refusal(message.payload);
   if (!refusal) return lost(nonsense());
   std::string text = refusal->text;
@@ -237,7 +237,7 @@ auto DacClient::again_after_crash(Ask ask) -> decltype(ask()) {
 Outcome<std::vector<ThreadRecord>> DacClient::threads_once() {
   std::vector<ThreadRecord> list;
   bool sane = true;
-  const auto done = ask(MessageType::threads, {}, MessageType::thread_list, [&](const Message& m) {
+  const auto done = ask(MessageType::threads, {}, MessageType::thread_list, [&](const DacMessage& m) {
     const std::size_t before = list.size();
     sane = sane && decode_threads(m.payload, list) && list.size() <= setup_.limits.max_threads &&
            charge((list.size() - before) * sizeof(ThreadRecord));
@@ -254,7 +254,7 @@ Outcome<DacClient::Walk> DacClient::walk_once(const WalkRequest& request) {
     bounded.max_frames = setup_.limits.max_frames;
   Walk walk;
   bool sane = true;
-  const auto done = ask(MessageType::walk, encode(bounded), MessageType::walk_end, [&](const Message& m) {
+  const auto done = ask(MessageType::walk, encode(bounded), MessageType::walk_end, [&](const DacMessage& m) {
     if (m.type == MessageType::frames) {
       const std::size_t before = walk.elements.size();
       sane = sane && decode_elements(m.payload, walk.elements) && walk.elements.size() <= bounded.max_frames &&
@@ -275,10 +275,11 @@ Outcome<DacClient::Walk> DacClient::walk_once(const WalkRequest& request) {
 
 Outcome<Description> DacClient::describe_once(Address code) {
   std::optional<Description> answer;
-  const auto done = ask(MessageType::describe, address_payload(code), MessageType::description, [&](const Message& m) {
-    if (auto d = decode_description(m.payload)) answer = std::move(*d);
-    return true;
-  });
+  const auto done =
+      ask(MessageType::describe, address_payload(code), MessageType::description, [&](const DacMessage& m) {
+        if (auto d = decode_description(m.payload)) answer = std::move(*d);
+        return true;
+      });
   if (!done) return tl::unexpected(done.error());
   if (!answer) return tl::unexpected(lost(nonsense()));
   return std::move(*answer);
@@ -287,7 +288,7 @@ Outcome<Description> DacClient::describe_once(Address code) {
 Outcome<Description> DacClient::describe_method_once(Address method) {
   std::optional<Description> answer;
   const auto done =
-      ask(MessageType::describe_method, address_payload(method), MessageType::description, [&](const Message& m) {
+      ask(MessageType::describe_method, address_payload(method), MessageType::description, [&](const DacMessage& m) {
         if (auto d = decode_description(m.payload)) answer = std::move(*d);
         return true;
       });

@@ -64,7 +64,7 @@ class DacClient {
   [[nodiscard]] pid_t helper_pid() const { return helper_.pid(); }
 
  private:
-  using Sink = std::function<bool(const Message&)>;  ///< true: the answer is complete
+  using Sink = std::function<bool(const DacMessage&)>;  ///< true: the answer is complete
   using Deadline = MessageChannel::Clock::time_point;
 
   template <class Ask>
@@ -81,17 +81,17 @@ class DacClient {
                                        const Sink& sink);
   [[nodiscard]] Outcome<void> exchange(MessageType question, std::span<const std::byte> payload, MessageType answer,
                                        const Sink& sink);
-  [[nodiscard]] Result<void> serve(const Message& message);
-  [[nodiscard]] Result<void> serve_memory(const Message& message);
-  [[nodiscard]] Result<void> serve_context(const Message& message);
-  [[nodiscard]] Result<void> serve_metadata(const Message& message);
+  [[nodiscard]] Result<void> serve(const DacMessage& message);
+  [[nodiscard]] Result<void> serve_memory(const DacMessage& message);
+  [[nodiscard]] Result<void> serve_context(const DacMessage& message);
+  [[nodiscard]] Result<void> serve_metadata(const DacMessage& message);
   [[nodiscard]] Deadline next_deadline() const;
   [[nodiscard]] bool is_late() const;
   /// Counts bytes that an answer makes us hold. False: too many.
   [[nodiscard]] bool charge(std::size_t bytes);
   /// Ends the helper and says why.
   [[nodiscard]] mixstack::Diagnosis lost(const Error& error);
-  [[nodiscard]] mixstack::Diagnosis refused(const Message& message);
+  [[nodiscard]] mixstack::Diagnosis refused(const DacMessage& message);
 
   Setup setup_;
   Source source_;

@@ -51,12 +51,12 @@ Result<void> MessageChannel::send_all(std::span<const std::byte> bytes, Deadline
   return {};
 }
 
-Result<Message> MessageChannel::receive(Deadline deadline) {
+Result<DacMessage> MessageChannel::receive(Deadline deadline) {
   MessageHeader header;
   if (auto r = receive_all(std::as_writable_bytes(std::span(&header, 1)), deadline); !r) return fail(r.error());
   if (header.version != kProtocolVersion) return fail(ErrorCode::malformed, header.version);
   if (header.size > kMaxPayload) return fail(ErrorCode::limit_exceeded, header.size);
-  Message message{header.type, std::vector<std::byte>(header.size)};
+  DacMessage message{header.type, std::vector<std::byte>(header.size)};
   if (auto r = receive_all(message.payload, deadline); !r) return fail(r.error());
   return message;
 }

@@ -24,7 +24,7 @@ class MessageChannel {
   /// `limit_exceeded` when the payload is larger than kMaxPayload.
   [[nodiscard]] Result<void> send(MessageType type, std::span<const std::byte> payload, Deadline deadline = {});
   /// `malformed` for another protocol version, `limit_exceeded` for a message that claims to be too large.
-  [[nodiscard]] Result<Message> receive(Deadline deadline = {});
+  [[nodiscard]] Result<DacMessage> receive(Deadline deadline = {});
 
  private:
   [[nodiscard]] Result<void> send_all(std::span<const std::byte> bytes, Deadline deadline);

@@ -168,7 +168,7 @@ Result<Description> decode_description(std::span<const std::byte> payload) {
   return whole(in, std::move(v));
 }
 
-std::vector<std::byte> encode(const Refusal& v) {
+std::vector<std::byte> encode(const DacRefusal& v) {
   Writer out;
   out.value(static_cast<std::uint8_t>(v.stage));
   out.value(v.result);
@@ -176,9 +176,9 @@ std::vector<std::byte> encode(const Refusal& v) {
   return out.bytes();
 }
 
-Result<Refusal> decode_refusal(std::span<const std::byte> payload) {
+Result<DacRefusal> decode_refusal(std::span<const std::byte> payload) {
   ByteCursor in(payload);
-  Refusal v;
+  DacRefusal v;
   const std::uint8_t stage = in.u8();
   if (stage < 1 || stage > 6) in.set_failed();
   v.stage = static_cast<Stage>(stage);

@@ -55,7 +55,7 @@ enum class MessageType : std::uint16_t {
   frames,
   walk_end,  ///< i32 HRESULT of the last step, u8 WalkEnd
   description,
-  refused,  ///< Refusal
+  refused,  ///< DacRefusal
 };
 
 struct Opening {
@@ -140,7 +140,7 @@ enum class Stage : std::uint8_t {
   query = 6,      ///< a query it declined
 };
 
-struct Refusal {
+struct DacRefusal {
   Stage stage = Stage::request;
   std::int32_t result = 0;  ///< HRESULT, 0 when none
   std::string text;
@@ -153,7 +153,7 @@ struct MessageHeader {
 };
 static_assert(sizeof(MessageHeader) == 8);
 
-struct Message {
+struct DacMessage {
   MessageType type = MessageType::none;
   std::vector<std::byte> payload;
 };
@@ -188,7 +188,7 @@ class Writer {
 [[nodiscard]] std::vector<std::byte> encode(const WalkRequest& v);
 [[nodiscard]] std::vector<std::byte> encode(const MetadataRequest& v);
 [[nodiscard]] std::vector<std::byte> encode(const Description& v);
-[[nodiscard]] std::vector<std::byte> encode(const Refusal& v);
+[[nodiscard]] std::vector<std::byte> encode(const DacRefusal& v);
 void encode(const Element& v, Writer& out);
 void encode(const ThreadRecord& v, Writer& out);
 
@@ -197,7 +197,7 @@ void encode(const ThreadRecord& v, Writer& out);
 [[nodiscard]] Result<WalkRequest> decode_walk_request(std::span<const std::byte> payload);
 [[nodiscard]] Result<MetadataRequest> decode_metadata_request(std::span<const std::byte> payload);
 [[nodiscard]] Result<Description> decode_description(std::span<const std::byte> payload);
-[[nodiscard]] Result<Refusal> decode_refusal(std::span<const std::byte> payload);
+[[nodiscard]] Result<DacRefusal> decode_refusal(std::span<const std::byte> payload);
 /// Appends; the payload holds whole elements only.
 [[nodiscard]] Result<void> decode_elements(std::span<const std::byte> payload, std::vector<Element>& out);
 [[nodiscard]] Result<void> decode_threads(std::span<const std::byte> payload, std::vector<ThreadRecord>& out);

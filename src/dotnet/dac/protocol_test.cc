@@ -82,7 +82,7 @@ TEST(DacProtocol, ValuesOutsideTheirRangesAreRefused) {
 }
 
 TEST(DacProtocol, TextsLoseControlCharactersAndLength) {
-  Refusal refusal{Stage::load, -1, "a\x1b[31m\nb" + std::string(kMaxText * 2, 'x')};
+  DacRefusal refusal{Stage::load, -1, "a\x1b[31m\nb" + std::string(kMaxText * 2, 'x')};
   const auto back = decode_refusal(encode(refusal));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->text.substr(0, 9), "a?[31m?bx");

@@ -23,7 +23,7 @@ struct CodeMapping {
 
 /// Which code lies where, as far as sources have reported it. The kernel reports a whole mapping when a piece was added
 /// to it or its protection changed: the rest of it is still the same code.
-class KnownCode {
+class ReportedCode {
  public:
   /// The parts that held other code, or none, before.
   [[nodiscard]] std::vector<AddressRange> learn(const CodeMapping& code) {

@@ -49,8 +49,8 @@ TEST(CodeChanges, AreForgottenWhereCodeIsMappedAllTheTime) {
 
 using Parts = std::vector<AddressRange>;
 
-TEST(KnownCode, TellsWhatIsOtherCodeNow) {
-  KnownCode known;
+TEST(ReportedCode, TellsWhatIsOtherCodeNow) {
+  ReportedCode known;
   EXPECT_TRUE(known.empty());
   EXPECT_EQ(known.learn({1, {0x1000, 0x3000}, 7, 0x1000}), (Parts{{0x1000, 0x3000}})) << "nothing was known of it";
   EXPECT_EQ(known.learn({2, {0x1000, 0x3000}, 7, 0x1000}), Parts()) << "the same file at the same place";
@@ -62,8 +62,8 @@ TEST(KnownCode, TellsWhatIsOtherCodeNow) {
   EXPECT_EQ(known.learn({8, {0x1000, 0x1000}, 9, 0}), Parts());
 }
 
-TEST(KnownCode, MemoryOfNoFileStaysWhatItIs) {
-  KnownCode known;
+TEST(ReportedCode, MemoryOfNoFileStaysWhatItIs) {
+  ReportedCode known;
   (void)known.learn({1, {0x1000, 0x3000}, 0, 0});
   EXPECT_EQ(known.learn({2, {0x2000, 0x4000}, 0, 0}), (Parts{{0x3000, 0x4000}}));
 }

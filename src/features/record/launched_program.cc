@@ -8,12 +8,20 @@
 #include <filesystem>
 #include <thread>
 
+#include "features/record/recorded_facts.h"
 #include "output/report/escape.h"
 #include "session/launch.h"
 
 namespace mixstack::record {
+namespace {
+
+constexpr int kTriesToFollow = 10;
+constexpr std::chrono::milliseconds kBetweenTries{20};
+
+}  // namespace
+
 Result<LaunchedProgram> LaunchedProgram::start(const std::vector<std::string>& command, bool adopts,
-                                               const std::optional<session::LaunchUser>& user) {
+                                               const std::optional<base::User>& user) {
   if (adopts) (void)::prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
   const auto pid = session::launch({command, {}}, user);
   if (!pid) return fail(pid.error());
@@ -31,6 +39,18 @@ bool LaunchedProgram::has_ended(std::chrono::milliseconds wait) {
   return status_.has_value();
 }
 
+tl::expected<void, NotOpened> LaunchedProgram::begin(Recordings& recordings, const RecordingsOptions& options) const {
+  auto session = options.open_process(pid_);
+  auto begun = session ? recordings.begin(std::move(*session))
+                       : tl::expected<void, NotOpened>(tl::unexpected(NotOpened{session.error()}));
+  for (int tries = begun || !options.subprocesses ? 0 : kTriesToFollow; tries > 0; tries--) {
+    recordings.follow();
+    if (!recordings.living().empty()) return {};
+    std::this_thread::sleep_for(kBetweenTries);
+  }
+  return begun;
+}
+
 std::string LaunchedProgram::end_words() const {
   const int status = status_.value_or(0);
   if (!WIFSIGNALED(status)) return fmt::format("{} ended with exit status {}", name_, WEXITSTATUS(status));
@@ -40,6 +60,15 @@ std::string LaunchedProgram::end_words() const {
 int LaunchedProgram::exit_status() const {
   const int status = status_.value_or(0);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::string names_of(const std::vector<std::uint32_t>& pids) {
+  constexpr std::size_t kMost = 8;
+  std::string text;
+  for (std::size_t i = 0; i < pids.size() && i < kMost; i++)
+    text += fmt::format("{}{} (pid {})", text.empty() ? "" : ", ", name_of(pids[i]), pids[i]);
+  if (pids.size() > kMost) text += fmt::format(", {} more", pids.size() - kMost);
+  return text;
 }
 
 }  // namespace mixstack::record

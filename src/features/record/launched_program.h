@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "features/record/recordings.h"
 #include "mixstack/result.h"
 #include "session/launch.h"
 
@@ -17,13 +18,16 @@ class LaunchedProgram {
   /// Errors: as `session::launch`. `adopts`: we become subreaper, so that its orphans become our children and can be
   /// found (`record::adopted`). `user`: the user to run it as; none: ours.
   [[nodiscard]] static Result<LaunchedProgram> start(const std::vector<std::string>& command, bool adopts,
-                                                     const std::optional<session::LaunchUser>& user = std::nullopt);
+                                                     const std::optional<base::User>& user = std::nullopt);
 
   [[nodiscard]] std::uint32_t pid() const { return pid_; }
   /// Whether it has ended; waits for that at most so long.
   [[nodiscard]] bool has_ended(std::chrono::milliseconds wait = std::chrono::milliseconds(0));
   /// After `has_ended`: "sh ended with exit status 3", "sleep was ended by signal 9 (Killed)". Fit for a terminal.
   [[nodiscard]] std::string end_words() const;
+  /// Begins to record the process that it has become. One that is in the middle of an exec cannot be opened yet, and
+  /// one that has ended may have left child processes behind: where `recordings` follow them, it is tried for a while.
+  [[nodiscard]] tl::expected<void, NotOpened> begin(Recordings& recordings, const RecordingsOptions& options) const;
   /// After `has_ended`: its exit status, or 128 + the signal's number, as in a shell.
   [[nodiscard]] int exit_status() const;
   /// Its name as it was started, fit for a terminal.
@@ -36,5 +40,8 @@ class LaunchedProgram {
   std::string name_;
   std::optional<int> status_;  ///< from waitpid
 };
+
+/// "worker (pid 7), worker (pid 8) and so on", some at most.
+[[nodiscard]] std::string names_of(const std::vector<std::uint32_t>& pids);
 
 }  // namespace mixstack::record

@@ -192,4 +192,11 @@ tl::expected<OpenedRecorder, NotOpened> open_recorder(std::shared_ptr<SharedSess
 
 std::uint64_t enough_files(std::size_t threads) { return base::limit_for_thread_files(3 * std::uint64_t{threads}); }
 
+Want want_of(RecordMode mode) {
+  return mode == RecordMode::cpu           ? Want::cpu
+         : mode == RecordMode::allocations ? Want::allocations
+         : mode == RecordMode::first_uses  ? Want::first_uses
+                                           : Want::wall;
+}
+
 }  // namespace mixstack::record

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "features/record/process_recorder.h"
+#include "mixstack/record.h"
 
 namespace mixstack::record {
 
@@ -17,6 +18,8 @@ enum class Want : std::uint8_t {
   page_faults,  ///< what touches memory that was not there; by perf events alone. Counts as `SampleClock::cpu`
   memory_use,   ///< as first_uses, and the calls that map memory where they are told (`Options::memory_use`)
 };
+
+[[nodiscard]] Want want_of(RecordMode mode);
 
 struct RecorderOptions {
   Want want = Want::wall;

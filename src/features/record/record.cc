@@ -13,10 +13,7 @@ using record::Recordings;
 
 record::RecordingsOptions recordings_options(const RecordOptions& wanted) {
   record::RecordingsOptions options;
-  options.recorder.want = wanted.mode == RecordMode::cpu           ? record::Want::cpu
-                          : wanted.mode == RecordMode::allocations ? record::Want::allocations
-                          : wanted.mode == RecordMode::first_uses  ? record::Want::first_uses
-                                                                   : record::Want::wall;
+  options.recorder.want = record::want_of(wanted.mode);
   options.recorder.hertz = wanted.hertz;
   options.recorder.most_held = wanted.most_held;
   options.recorder.may_stop = wanted.may_stop;

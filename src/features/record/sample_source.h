@@ -37,7 +37,7 @@ struct UnplacedBytes {
 };
 
 /// A thread that has not run since its last sample: the same stack again.
-struct Repeat {
+struct RepeatedSample {
   ThreadId tid = 0;
   std::uint64_t time_ns = 0;
   Activity activity = Activity::waiting;
@@ -50,8 +50,8 @@ struct SampleBatch {
   Capture capture;
   std::vector<ThreadCapture> threads;  ///< to be walked; a thread may occur more than once
   std::vector<SampledThread> samples;  ///< of `threads`, in their order
-  std::vector<Repeat> repeats;
-  std::vector<Repeat> running;  ///< a round found them on a CPU: their stacks come from another source
+  std::vector<RepeatedSample> repeats;
+  std::vector<RepeatedSample> running;  ///< a round found them on a CPU: their stacks come from another source
   /// Not 0: time of a round that reports changes only. Threads of the source's last round that this batch does not name
   /// wait where they did: one repeat each. Its samples and all else in it have this time.
   std::uint64_t others_ns = 0;

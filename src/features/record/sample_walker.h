@@ -86,7 +86,7 @@ class SampleWalker {
   std::uint64_t made_ns_ = 0;  ///< 0: no walker was made yet
   bool gc_pending_ = false;
   Mappings mappings_;
-  KnownCode known_code_;
+  ReportedCode known_code_;
   CodeChanges changes_;
   std::uint64_t told_until_ns_ = 0;  ///< all mappings made until then are known
 };

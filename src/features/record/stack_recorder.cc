@@ -6,7 +6,7 @@
 // is newer than the old one, complete deep stacks, and name frames; (6) last count repeats, rounds and ended threads,
 // since they refer to stacks of samples.
 // Bounds: `kMostWaiting` batches and `kMostWaitingSamples` samples wait; `max_frames` per walk; tables are cleared at
-// `kMostKernelFrames` and `kMostUnknown`; `Recording`, `KnownStacks` and `DeepStacks` are bounded themselves.
+// `kMostKernelFrames` and `kMostUnknown`; `Recording`, `KnownStacks` and `OuterFramesOfThreads` are bounded themselves.
 #include "features/record/stack_recorder.h"
 
 #include <algorithm>
@@ -197,8 +197,8 @@ std::optional<Trace> StackRecorder::walk(const ThreadCapture& thread, Taken take
 }
 
 void StackRecorder::finish(SampleBatch& batch) {
-  for (const Repeat& r : batch.repeats) repeat(r);
-  for (const Repeat& r : batch.running) found_running(r);
+  for (const RepeatedSample& r : batch.repeats) repeat(r);
+  for (const RepeatedSample& r : batch.running) found_running(r);
   for (const ThreadId tid : batch.unseen) leave_unseen(tid);
   for (const UnplacedBytes& bytes : batch.unplaced) count_unplaced(bytes);
   for (const ThreadId tid : batch.lost)

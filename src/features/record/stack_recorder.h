@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "features/record/deep_stacks.h"
 #include "features/record/frame_names.h"
 #include "features/record/known_stacks.h"
+#include "features/record/outer_frames.h"
 #include "features/record/sample_source.h"
 #include "features/record/sample_walker.h"
 #include "features/record/shared_recording.h"
@@ -161,16 +161,17 @@ class StackRecorder {
   [[nodiscard]] std::optional<std::uint32_t> box_node(std::uint32_t outer, std::string_view name);
   [[nodiscard]] std::optional<std::uint32_t> folded_node(std::size_t left_out, std::uint32_t outer);
   [[nodiscard]] std::optional<Outer> outer_of(const ThreadCapture& capture, const Trace& trace, Taken taken);
-  [[nodiscard]] bool read_deep(DeepStack& deep, const ThreadCapture& capture, Address from, Taken taken);
+  [[nodiscard]] bool read_deep(OuterFrames& deep, const ThreadCapture& capture, Address from, Taken taken);
   [[nodiscard]] Address stack_end(Address sp);
-  void learn_root(DeepStack& deep, const ThreadCapture& capture);
-  [[nodiscard]] std::optional<std::size_t> walk_deep(DeepStack& deep, const ThreadCapture& capture, const Frame& last);
-  [[nodiscard]] std::optional<std::uint32_t> deep_node(DeepStack& deep, std::size_t index, std::size_t inner);
+  void learn_root(OuterFrames& deep, const ThreadCapture& capture);
+  [[nodiscard]] std::optional<std::size_t> walk_deep(OuterFrames& deep, const ThreadCapture& capture,
+                                                     const Frame& last);
+  [[nodiscard]] std::optional<std::uint32_t> deep_node(OuterFrames& deep, std::size_t index, std::size_t inner);
   [[nodiscard]] std::optional<std::uint32_t> kernel_frame(Address address);
-  void repeat(const Repeat& repeat);
+  void repeat(const RepeatedSample& repeat);
   void repeat_others(std::uint64_t time_ns);
   void repeat(Thread& thread, std::uint64_t time_ns, std::optional<Activity> activity);
-  void found_running(const Repeat& round);
+  void found_running(const RepeatedSample& round);
   void leave_unseen(ThreadId tid);
   void count_running(Thread& thread, const Ran& ran);
   void settle(Thread& thread);
@@ -201,7 +202,7 @@ class StackRecorder {
   // Code and stacks that are known, so that they need not be asked again.
   FrameNames names_;
   KnownStacks known_stacks_;
-  DeepStacks deep_stacks_;
+  OuterFramesOfThreads outer_frames_;
   std::unordered_map<Address, std::uint32_t> kernel_frames_;  ///< numbers in the recording
   std::unordered_map<Address, AwaitedBy> awaited_by_;         ///< by the MethodDesc of an async method
   /// Places that a walker did not know, and when a walker was made for each. Not repeated soon, since the new one may

@@ -16,7 +16,7 @@ void StackRecorder::count_running(Thread& thread, const Ran& ran) {
   for (std::uint32_t i = 0; i < rounds; i++) count(thread.runs[batch_.source], ran.stack, ran.context, ran.time_ns);
 }
 
-void StackRecorder::found_running(const Repeat& round) {
+void StackRecorder::found_running(const RepeatedSample& round) {
   const auto known = threads_.find(round.tid);
   if (known != threads_.end()) known->second.told_ns = round.time_ns;
   if (!options_.rounds_weigh || !counts() || round.time_ns >= options_.end_ns) return;
@@ -43,7 +43,7 @@ void StackRecorder::settle(Thread& thread) {
   shared_.recording.facts.account.lost_to_stops += std::exchange(thread.owed, 0) + std::exchange(thread.unseen, 0);
 }
 
-void StackRecorder::repeat(const Repeat& told) {
+void StackRecorder::repeat(const RepeatedSample& told) {
   const auto known = threads_.find(told.tid);
   if (known == threads_.end()) return;
   known->second.told_ns = told.time_ns;
@@ -138,7 +138,7 @@ void StackRecorder::end(ThreadId tid) {
   const auto known = threads_.find(tid);
   if (known == threads_.end()) return;
   settle(known->second);
-  deep_stacks_.forget(tid);
+  outer_frames_.forget(tid);
   for (Run& run : known->second.runs) write(run);
   threads_.erase(known);
 }

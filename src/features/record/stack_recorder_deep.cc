@@ -29,7 +29,7 @@ Address StackRecorder::stack_end(Address sp) {
 }
 
 /// Reads the memory once for all samples taken before.
-bool StackRecorder::read_deep(DeepStack& deep, const ThreadCapture& capture, Address from, Taken taken) {
+bool StackRecorder::read_deep(OuterFrames& deep, const ThreadCapture& capture, Address from, Taken taken) {
   if (deep.is_of(taken.until_ns, from)) return true;
   const Address begin = std::max(capture.stack.base, from - std::min<Address>(from, kReadAhead));
   const std::uint64_t now = monotonic_ns();
@@ -45,25 +45,26 @@ bool StackRecorder::read_deep(DeepStack& deep, const ThreadCapture& capture, Add
 }
 
 /// Walks the whole stack; returns the index of `last` among its frames.
-std::optional<std::size_t> StackRecorder::walk_deep(DeepStack& deep, const ThreadCapture& capture, const Frame& last) {
+std::optional<std::size_t> StackRecorder::walk_deep(OuterFrames& deep, const ThreadCapture& capture,
+                                                    const Frame& last) {
   const std::uint64_t begin = monotonic_ns();
-  if (!deep_stacks_.may_walk(begin)) return std::nullopt;
+  if (!outer_frames_.may_walk(begin)) return std::nullopt;
   const std::vector<std::byte> bytes = deep.whole(capture.stack);
   ThreadCapture whole = capture;
   whole.stack.bytes = bytes;
   whole.stack_truncated = false;
   Trace trace = walker_->walk(whole);
   deep.learn(std::move(trace.frames), trace.stop);
-  deep_stacks_.spent(monotonic_ns() - begin);
+  outer_frames_.spent(monotonic_ns() - begin);
   return deep.find(last);
 }
 
 /// Learns the outermost frames from memory newer than the copy, which does not continue it. A walk that reaches the
 /// thread's start by unwind information all the way has found frames of the present stack, and the outermost ones stay
 /// longest.
-void StackRecorder::learn_root(DeepStack& deep, const ThreadCapture& capture) {
+void StackRecorder::learn_root(OuterFrames& deep, const ThreadCapture& capture) {
   const std::uint64_t begin = monotonic_ns();
-  if (!deep_stacks_.may_walk(begin)) return;
+  if (!outer_frames_.may_walk(begin)) return;
   const std::vector<std::byte> bytes = deep.whole(capture.stack);
   ThreadCapture whole = capture;
   whole.stack.bytes = bytes;
@@ -75,7 +76,7 @@ void StackRecorder::learn_root(DeepStack& deep, const ThreadCapture& capture) {
     trace.frames.erase(trace.frames.begin(), trace.frames.end() - static_cast<std::ptrdiff_t>(kept));
     deep.learn(std::move(trace.frames), trace.stop);
   }
-  deep_stacks_.spent(monotonic_ns() - begin);
+  outer_frames_.spent(monotonic_ns() - begin);
 }
 
 /// Continues a walk that reached the end of the copy. Nothing: the remainder is not known.
@@ -83,8 +84,8 @@ std::optional<StackRecorder::Outer> StackRecorder::outer_of(const ThreadCapture&
                                                             Taken taken) {
   if (trace.frames.empty() || !capture.stack.range().contains(trace.frames.back().sp)) return std::nullopt;
   const Frame& last = trace.frames.back();
-  DeepStack& deep = deep_stacks_.of(capture.tid);
-  const Address from = std::max(capture.stack.base, last.sp - std::min<Address>(last.sp, DeepStack::kCompared));
+  OuterFrames& deep = outer_frames_.of(capture.tid);
+  const Address from = std::max(capture.stack.base, last.sp - std::min<Address>(last.sp, OuterFrames::kCompared));
   if (!read_deep(deep, capture, from, taken)) return std::nullopt;
   if (deep.goes_on_from(capture.stack, from)) {
     auto index = deep.find(last);
@@ -107,7 +108,7 @@ std::optional<StackRecorder::Outer> StackRecorder::outer_of(const ThreadCapture&
 
 /// The node of frame `index` of the whole stack, below all frames outside of it. It called `inner` frames of the
 /// sample. 0: the root.
-std::optional<std::uint32_t> StackRecorder::deep_node(DeepStack& deep, std::size_t index, std::size_t inner) {
+std::optional<std::uint32_t> StackRecorder::deep_node(OuterFrames& deep, std::size_t index, std::size_t inner) {
   const std::vector<Frame>& frames = deep.frames();
   const std::size_t left_out = frames_left_out(frames.size() - index + inner);
   std::vector<std::uint32_t>& nodes = deep.nodes(left_out);

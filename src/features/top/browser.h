@@ -45,6 +45,7 @@ class Browser {
   void set_filter(std::string pattern);
   /// The rows that fit on the screen: one page.
   void set_page(std::size_t rows);
+  void select(const Selection& selection) { selection_ = selection, is_stale_ = true; }
   void show_threads(bool threads) { shows_threads_ = threads, is_stale_ = true; }
   void show_whole(bool whole) { shows_whole_ = whole, is_stale_ = true; }
 

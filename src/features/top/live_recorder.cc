@@ -111,8 +111,8 @@ Error LiveRecorder::end_error() const {
   return part_ ? part_->opened.recorder->end_error() : end_error_;
 }
 
-HeadFacts LiveRecorder::facts() {
-  HeadFacts facts;
+TopFacts LiveRecorder::facts() {
+  TopFacts facts;
   facts.pid = pid_;
   facts.command = command_;
   facts.elapsed_ns = elapsed_ns();

@@ -35,7 +35,7 @@ class LiveRecorder {
   /// Stops sampling until `go_on`; if that fails, it has ended.
   void hold(Browser& browser);
   void go_on();
-  [[nodiscard]] HeadFacts facts();
+  [[nodiscard]] TopFacts facts();
   /// Since the first sample could be taken.
   [[nodiscard]] std::uint64_t elapsed_ns() const { return record::monotonic_ns() - began_ns_; }
 

@@ -146,7 +146,7 @@ ScreenLine Screen::line(std::size_t at, std::string_view text, Look look, std::s
   return {at, std::move(shown), look};
 }
 
-std::vector<ScreenLine> Screen::lines(Browser& browser, const HeadFacts& facts, std::size_t rows,
+std::vector<ScreenLine> Screen::lines(Browser& browser, const TopFacts& facts, std::size_t rows,
                                       std::size_t columns) const {
   if (mode_ == Mode::help) return help_lines(facts, rows, columns);
   std::vector<std::string> head = head_lines(facts, columns);
@@ -179,7 +179,7 @@ void Screen::add_list(Browser& browser, std::vector<ScreenLine>& shown, std::siz
   shown.push_back(line(rows - 1, below, Look::plain, columns - std::min<std::size_t>(columns, 1)));
 }
 
-std::vector<ScreenLine> Screen::help_lines(const HeadFacts& facts, std::size_t rows, std::size_t columns) const {
+std::vector<ScreenLine> Screen::help_lines(const TopFacts& facts, std::size_t rows, std::size_t columns) const {
   std::vector<ScreenLine> shown;
   const auto add = [&](std::string_view text) {
     if (shown.size() + 1 < rows) shown.push_back(line(shown.size(), text, Look::plain, columns));

@@ -36,14 +36,14 @@ class Screen {
 
   [[nodiscard]] Effect press(const Key& key, Browser& browser);
   /// From top to bottom; the browser's page becomes what fits.
-  [[nodiscard]] std::vector<ScreenLine> lines(Browser& browser, const HeadFacts& facts, std::size_t rows,
+  [[nodiscard]] std::vector<ScreenLine> lines(Browser& browser, const TopFacts& facts, std::size_t rows,
                                               std::size_t columns) const;
 
  private:
   enum class Mode : std::uint8_t { list, help, filter };
   void type(const Key& key, Browser& browser);
   [[nodiscard]] ScreenLine line(std::size_t at, std::string_view text, Look look, std::size_t columns) const;
-  [[nodiscard]] std::vector<ScreenLine> help_lines(const HeadFacts& facts, std::size_t rows, std::size_t columns) const;
+  [[nodiscard]] std::vector<ScreenLine> help_lines(const TopFacts& facts, std::size_t rows, std::size_t columns) const;
   void add_list(Browser& browser, std::vector<ScreenLine>& shown, std::size_t rows, std::size_t columns) const;
 
   bool is_utf8_;

@@ -9,7 +9,7 @@ namespace {
 
 struct Shown {
   Browser browser;
-  HeadFacts facts{.pid = 4711, .command = "orders", .source = "perf events", .notes = {"a", "b", "c"}};
+  TopFacts facts{.pid = 4711, .command = "orders", .source = "perf events", .notes = {"a", "b", "c"}};
   Screen screen{true};
 
   Shown() {

@@ -109,7 +109,7 @@ std::string shorten(std::string_view text, std::size_t most) {
   return std::string(first_of(text, front)).append(kEllipsis).append(last_of(text, most - 1 - front));
 }
 
-std::vector<std::string> head_lines(const HeadFacts& facts, std::size_t width) {
+std::vector<std::string> head_lines(const TopFacts& facts, std::size_t width) {
   std::vector<std::string> lines;
   lines.push_back(fitted(fmt::format("mixstack top: pid {} {}", facts.pid, facts.command), width));
   constexpr std::uint64_t kLeast = 500'000'000;  // ns; over less a percentage means nothing
@@ -179,6 +179,16 @@ std::string row_line(const Browser& browser, const Row& row, std::uint64_t selec
                                 seconds(row.total), share(ThreadState::running), share(ThreadState::runnable),
                                 share(ThreadState::waiting), percent(row.gc, all)),
                     row.name, row.module, width);
+}
+
+std::string table_text(Browser& browser, const TopFacts& facts, std::size_t most_rows) {
+  std::string text;
+  for (const std::string& line : head_lines(facts, 0)) text += line + "\n";
+  text += view_line(browser) + "\n" + title_line(browser, 0) + "\n";
+  const RowList& list = browser.list();
+  for (std::size_t i = 0; i < list.rows.size() && i < most_rows; i++)
+    text += row_line(browser, list.rows[i], list.selected, 0) + "\n";
+  return text;
 }
 
 }  // namespace mixstack::top

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "features/top/browser.h"
+#include "mixstack/top.h"
 
 namespace mixstack::top {
 
@@ -16,21 +17,8 @@ namespace mixstack::top {
 /// Cuts to `most` columns: the middle becomes "…". The end keeps more than the begin: it names the method or file.
 [[nodiscard]] std::string shorten(std::string_view text, std::size_t most);
 
-/// The facts of the lines above the list.
-struct HeadFacts {
-  std::uint32_t pid = 0;
-  std::string command{};  ///< fit for a terminal
-  std::uint64_t elapsed_ns = 0;
-  std::uint64_t samples = 0, lost = 0;
-  std::uint64_t rounds_left_out = 0;  ///< rounds over all threads, skipped because the last one took too long
-  std::uint64_t own_cpu_ns = 0;
-  std::size_t threads = 0;           ///< of the process, now
-  std::string source{};              ///< how samples are taken
-  std::vector<std::string> notes{};  ///< why no better source is used
-};
-
 /// Process, time, sample counts, source and notes. Each line has at most `width` columns; 0: nothing is cut.
-[[nodiscard]] std::vector<std::string> head_lines(const HeadFacts& facts, std::size_t width);
+[[nodiscard]] std::vector<std::string> head_lines(const TopFacts& facts, std::size_t width);
 /// Breaks a text into lines of at most `width` columns, at spaces where there are any; 0: one line.
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 /// The current view in words: "last interval, functions, busy threads, 1.50 s, by self".
@@ -38,5 +26,8 @@ struct HeadFacts {
 /// The names of the columns.
 [[nodiscard]] std::string title_line(const Browser& browser, std::size_t width);
 [[nodiscard]] std::string row_line(const Browser& browser, const Row& row, std::uint64_t selected, std::size_t width);
+
+/// The whole table as text, in lines as long as they are, with at most so many rows.
+[[nodiscard]] std::string table_text(Browser& browser, const TopFacts& facts, std::size_t most_rows);
 
 }  // namespace mixstack::top

@@ -29,7 +29,7 @@ struct ChangedFile {
 };
 
 /// Memory and page faults at one moment of the watch.
-struct MemoryMoment {
+struct MemoryReading {
   std::chrono::nanoseconds at{0};  ///< since its begin
   std::uint64_t anonymous = 0;     ///< resident bytes that no file backs
   std::uint64_t minor_faults = 0;
@@ -45,7 +45,7 @@ struct KernelEvidence {
   process::CallTally calls{};
   std::optional<Starts> starts{};  ///< nothing: no child was seen, or perf events are not allowed
   std::vector<ChangedFile> changed{};
-  std::vector<MemoryMoment> memory{};  ///< at most 256
+  std::vector<MemoryReading> memory{};  ///< at most 256
 };
 
 }  // namespace mixstack::why

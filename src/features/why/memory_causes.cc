@@ -24,7 +24,7 @@ constexpr double kManyMethods = 200;                       // compiled a second:
 constexpr seconds kStart{5}, kWarmUp{15}, kSure{8};
 
 /// Whether faults come all the time, not in a burst.
-bool come_steadily(const std::vector<MemoryMoment>& moments) {
+bool come_steadily(const std::vector<MemoryReading>& moments) {
   if (moments.size() < 5) return true;
   const double all = static_cast<double>(moments.back().minor_faults - moments.front().minor_faults);
   const double each = all / static_cast<double>(moments.size() - 1);
@@ -35,7 +35,7 @@ bool come_steadily(const std::vector<MemoryMoment>& moments) {
 }
 
 /// Whether memory rises in most moments and never falls back by much: what is freed later is no growth.
-bool rises_steadily(const std::vector<MemoryMoment>& moments, double grown) {
+bool rises_steadily(const std::vector<MemoryReading>& moments, double grown) {
   if (moments.size() < 5) return false;
   std::size_t rises = 0;
   double highest = 0, deepest = 0;

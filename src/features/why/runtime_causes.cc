@@ -1,7 +1,8 @@
 // Input: counters at the first look and the last, reasons of collections, samples where there are some. Output: causes
-// with numbers, without places. Each has limits below which a healthy program stays: collections pause it for less than
-// a twentieth of the time, it throws fewer than 50 exceptions a second, it compiles while it starts, and its memory
-// grows until the first full collection.
+// with numbers, without places.
+// Algorithm: each cause is judged alone, and has limits below which a healthy program stays: collections pause it for
+// less than a twentieth of the time, it throws fewer than 50 exceptions a second, it compiles while it starts, and its
+// memory grows until the first full collection.
 // Bounds: linear in threads and runtimes.
 #include "features/why/runtime_causes.h"
 

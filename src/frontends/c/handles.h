@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "mixstack/record.h"
+#include "mixstack/top.h"
 #include "mixstack/why.h"
 
 struct mixstack_session {
@@ -34,6 +35,11 @@ struct mixstack_recording {
   std::vector<mixstack::FunctionTime> functions{};
   bool has_functions = false;
   std::map<std::string, std::string> files{};  ///< by format
+};
+
+struct mixstack_top {
+  mixstack::Top top;
+  mixstack::TopTable table{};
 };
 
 namespace mixstack::c {

@@ -263,5 +263,46 @@ TEST(CPacks, FailuresAreNamed) {
   EXPECT_EQ(error.code, MIXSTACK_INVALID_ARGUMENT);
 }
 
+TEST(CTopTest, AThreadThatRunsIsFirst) {
+  Spinner spinner;
+  mixstack_top* top = mixstack_open_top(spinner.pid(), nullptr, nullptr);
+  ASSERT_NE(top, nullptr);
+  auto question = sized<mixstack_top_question>();
+  question.list = MIXSTACK_TOP_THREADS;
+  question.whole = 1;
+  auto row = sized<mixstack_top_row>();
+  for (int i = 0; i < 300 && row.self_ns < 100'000'000; i++) {
+    ::usleep(100'000);
+    EXPECT_EQ(mixstack_next_top(top), 1);
+    if (mixstack_top_rows(top, &question) != 0) EXPECT_EQ(mixstack_get_top_row(top, 0, &row), 0);
+  }
+  EXPECT_GE(row.self_ns, 100'000'000u);
+  EXPECT_EQ(row.tid, spinner.pid());
+  EXPECT_EQ(mixstack_get_top_row(top, 1, &row), -1) << "it has one thread";
+  question.list = 2;
+  EXPECT_EQ(mixstack_top_rows(top, &question), 0u);
+  spinner.end();
+  int goes_on = 1;
+  for (int i = 0; i < 300 && goes_on == 1; i++) {
+    ::usleep(100'000);
+    goes_on = mixstack_next_top(top);
+  }
+  EXPECT_EQ(goes_on, 0);
+  mixstack_close_top(top);
+}
+
+TEST(CTopTest, WhatCannotBe) {
+  auto error = sized<mixstack_error>();
+  EXPECT_EQ(mixstack_open_top(0x7fffffff, nullptr, &error), nullptr);
+  EXPECT_EQ(error.code, MIXSTACK_NO_SUCH_PROCESS);
+  auto options = sized<mixstack_top_options>();
+  options.mode = 7;
+  EXPECT_EQ(mixstack_open_top(static_cast<uint32_t>(::getpid()), &options, &error), nullptr);
+  EXPECT_EQ(error.code, MIXSTACK_INVALID_ARGUMENT);
+  EXPECT_EQ(mixstack_next_top(nullptr), 0);
+  EXPECT_EQ(mixstack_top_rows(nullptr, nullptr), 0u);
+  mixstack_close_top(nullptr);
+}
+
 }  // namespace
 }  // namespace mixstack

@@ -11,14 +11,13 @@
 #include "frontends/cli/memory_arguments.h"
 #include "frontends/cli/option_shape.h"
 #include "frontends/cli/record_arguments.h"
+#include "frontends/cli/terminal.h"
 #include "frontends/cli/top_arguments.h"
 #include "frontends/cli/view_arguments.h"
 #include "frontends/cli/why_arguments.h"
 #include "mixstack/session.h"
 
 namespace mixstack::cli {
-
-enum class ColorMode : std::uint8_t { automatic, always, never };
 
 /// Arguments of `mixstack dump`.
 struct DumpArguments {

@@ -1,61 +1,25 @@
 #include "frontends/cli/convert_command.h"
 
-#include <fmt/format.h>
-
 #include <string>
 #include <utility>
 
-#include "frontends/cli/fd_output.h"
-#include "frontends/cli/profile_file.h"
-#include "frontends/cli/recording_input.h"
-#include "frontends/cli/recording_names.h"
+#include "features/symbols/named_recording.h"
+#include "frontends/cli/input.h"
+#include "frontends/cli/output.h"
+#include "frontends/cli/symbol_options.h"
 #include "output/formats/difference.h"
 #include "output/formats/empty_view.h"
-#include "output/formats/folded_reader.h"
-#include "output/report/escape.h"
-#include "output/report/nameless_code.h"
+#include "output/formats/reader_notes.h"
 
 namespace mixstack::cli {
 namespace {
 
-using formats::Format;
-
-constexpr std::string_view kCut = "the file is cut";
-
-std::string shown_path(const std::string& path) {
-  return path == "-" ? "standard input" : report::escape_for_terminal(path);
-}
-
-/// Prints the reader's note about a cut or damaged file; returns whether there is one.
+/// Says that a file is cut or damaged; returns whether it is.
 bool say_what_is_missing(const Recording& recording, const std::string& path, const Environment& environment) {
-  bool is_cut = false;
-  for (const std::string& note : recording.facts.notes) {
-    if (!note.starts_with(kCut)) continue;
-    is_cut = true;
-    FdOutput(environment.err).write(fmt::format("mixstack: {}: {}\n", shown_path(path), note));
-  }
-  return is_cut;
+  const std::string text = formats::cut_text(recording, path);
+  FdOutput(environment.err).write(text);
+  return !text.empty();
 }
-
-/// Notes of the reader of folded stacks: divided counts, and frames left out.
-std::string changed_words(const Recording& recording, const std::string& path) {
-  std::string text;
-  for (const std::string& note : recording.facts.notes)
-    if (note.starts_with(formats::kCountsDivided) || note.starts_with(formats::kCutInTheMiddle))
-      text += fmt::format("mixstack: {}: {}\n", shown_path(path), report::escape_for_terminal(note));
-  return text;
-}
-
-std::string remarks(const Recording& recording, const std::string& path, bool said_nameless) {
-  std::string text = changed_words(recording, path);
-  if (said_nameless) return text;
-  const std::string file = path == "-" ? "FILE.mxr" : report::escape_for_terminal(path);
-  if (const std::string words = report::nameless_words(recording, file); !words.empty())
-    text += "mixstack: " + words + "\n";
-  return text;
-}
-
-std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 }  // namespace
 
@@ -63,17 +27,23 @@ ExitCode run_convert(const ConvertArguments& arguments, const Environment& envir
   auto read = read_recording_file(arguments.in, environment);
   if (!read) return read.error();
   const bool is_cut = say_what_is_missing(*read, arguments.in, environment);
-  const auto [recording, has_failed, said_nameless] =
-      with_names(std::move(*read), arguments.symbol_path, arguments.quiet, environment);
+  DumpArguments looks;
+  looks.symbol_path = arguments.symbol_path;
+  const SymbolOptions symbols = symbol_options(looks);
+  if (!symbols.path.empty()) warn_of_missing_folders(symbols, environment);
+  const auto named = symbol_answers::with_names(std::move(*read), symbols);
+  const Recording& recording = named.recording;
+  FdOutput errors(environment.err);
+  errors.write(named.failures);
   if (!arguments.quiet) {
-    FdOutput(environment.err).write(remarks(recording, arguments.in, said_nameless));
-    FdOutput(environment.err).write(formats::empty_words(recording, arguments.format, arguments.options));
+    errors.write(named.nameless + formats::changed_text(recording, arguments.in));
+    if (!named.said_nameless) errors.write(formats::nameless_text(recording, arguments.in));
+    errors.write(formats::empty_words(recording, arguments.format, arguments.options));
   }
-  const ExitCode written = write_profile_file(arguments.out, formats::is_text(arguments.format), environment,
-                                              [&, &shown = recording](report::Writer& out) {
-                                                formats::write_as(arguments.format, out, shown, arguments.options);
-                                              });
-  return written == ExitCode::ok && (is_cut || has_failed) ? ExitCode::partial : written;
+  const ExitCode written =
+      write_file(arguments.out, formats::is_text(arguments.format), environment,
+                 [&](report::Writer& out) { formats::write_as(arguments.format, out, recording, arguments.options); });
+  return written == ExitCode::ok && (is_cut || named.has_failed) ? ExitCode::partial : written;
 }
 
 ExitCode run_diff(const DiffArguments& arguments, const Environment& environment) {
@@ -83,23 +53,15 @@ ExitCode run_diff(const DiffArguments& arguments, const Environment& environment
   if (!after) return after.error();
   bool is_cut = say_what_is_missing(*before, arguments.before, environment);
   is_cut = say_what_is_missing(*after, arguments.after, environment) || is_cut;
-  std::string text;
-  for (const auto& [recording, path] : {std::pair(&*before, &arguments.before), std::pair(&*after, &arguments.after)})
-    text += changed_words(*recording, *path);
+  std::string text = formats::changed_text(*before, arguments.before) + formats::changed_text(*after, arguments.after);
   // The text format contains this warning itself.
   if (const std::string words = formats::different_modes(*before, *after);
-      !words.empty() && arguments.format != Format::text)
+      !words.empty() && arguments.format != formats::Format::text)
     text += "mixstack: " + words + "\n";
   if (!arguments.quiet) FdOutput(environment.err).write(text);
-  const ExitCode written = write_profile_file(arguments.out, true, environment, [&](report::Writer& out) {
-    if (arguments.format == Format::folded) {
-      formats::write_diff_folded(out, *before, *after, arguments.options);
-    } else if (arguments.format == Format::text) {
-      formats::write_diff_text(out, *before, *after, arguments.options);
-    } else {
-      formats::write_diff_html(out, *before, *after, arguments.options, file_name(arguments.before),
-                               file_name(arguments.after));
-    }
+  const ExitCode written = write_file(arguments.out, true, environment, [&](report::Writer& out) {
+    formats::write_diff(out, arguments.format, {*before, arguments.before}, {*after, arguments.after},
+                        arguments.options);
   });
   return written == ExitCode::ok && is_cut ? ExitCode::partial : written;
 }

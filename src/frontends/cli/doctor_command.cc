@@ -1,7 +1,7 @@
 #include "frontends/cli/doctor_command.h"
 
 #include "frontends/cli/dump_command.h"
-#include "frontends/cli/fd_output.h"
+#include "frontends/cli/output.h"
 #include "mixstack/machine.h"
 
 namespace mixstack::cli {

@@ -23,9 +23,9 @@
 #include <string_view>
 #include <system_error>
 
-#include "features/machine/refusal_facts.h"
-#include "frontends/cli/fd_output.h"
+#include "features/machine/explained_opening.h"
 #include "frontends/cli/heap_question.h"
+#include "frontends/cli/output.h"
 #include "frontends/cli/ps_command.h"
 #include "frontends/cli/symbol_options.h"
 #include "frontends/cli/terminal.h"
@@ -36,26 +36,10 @@
 #include "output/report/text.h"
 #include "process/bpf/bpf_refusal.h"
 #include "process/core/core_store.h"
-#include "process/live/ptrace_refusal.h"
 
 namespace mixstack::cli {
 
-/// The conventions of terminals: https://no-color.org, TERM=dumb.
-bool wants_color(ColorMode mode, int fd) {
-  if (mode != ColorMode::automatic) return mode == ColorMode::always;
-  const char* no_color = std::getenv("NO_COLOR");
-  if (no_color != nullptr && *no_color != '\0') return false;
-  const char* terminal = std::getenv("TERM");
-  return isatty(fd) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
-}
-
 namespace {
-
-ExitCode complain(const Environment& environment, report::Problem problem, const Error& error,
-                  const report::RefusalFacts& facts) {
-  FdOutput(environment.err).write("mixstack: " + report::problem_text(problem, error, facts));
-  return exit_code_of(problem);
-}
 
 report::ReportOptions report_options(const DumpArguments& arguments, const Environment& environment) {
   report::ReportOptions options;
@@ -71,17 +55,6 @@ report::ReportOptions report_options(const DumpArguments& arguments, const Envir
   options.all = arguments.all || !arguments.options.threads.empty();
   options.color = wants_color(arguments.color, environment.out);
   return options;
-}
-
-/// Threads that were asked for by id and are not in the dump.
-std::vector<ThreadId> absent_threads(const DumpArguments& arguments, const ProcessDump& dump) {
-  std::vector<ThreadId> absent;
-  for (const ThreadId tid : arguments.options.threads) {
-    const auto same = [tid](const ThreadDump& t) { return t.tid == tid; };
-    const auto found = std::find_if(dump.threads.begin(), dump.threads.end(), same);
-    if (found == dump.threads.end() || found->capture_error.code == ErrorCode::no_such_thread) absent.push_back(tid);
-  }
-  return absent;
 }
 
 /// Writes the report; returns errno, 0: success.
@@ -102,71 +75,16 @@ int write_report(const DumpArguments& arguments, const Environment& environment,
 
 ExitCode print(const DumpArguments& arguments, const Environment& environment, const ProcessDump& dump,
                std::span<const RuntimeCounters> counters) {
-  FdOutput errors(environment.err);
   if (const int error = write_report(arguments, environment, dump, counters); error != 0) {
-    errors.write(
-        fmt::format("mixstack: the report could not be written: {}\n", std::generic_category().message(error)));
-    return ExitCode::output;
+    return complain(environment,
+                    fmt::format("the report could not be written: {}", std::generic_category().message(error)),
+                    ExitCode::output);
   }
-  const auto absent = absent_threads(arguments, dump);
+  const auto absent = report::absent_threads(dump, arguments.options.threads);
   for (const ThreadId tid : absent)
-    errors.write(fmt::format("mixstack: process {} has no thread {}\n", dump.target.pid, tid));
+    FdOutput(environment.err).write(fmt::format("mixstack: process {} has no thread {}\n", dump.target.pid, tid));
   return absent.empty() && !report::is_partial(report::summarize(dump)) ? ExitCode::ok : ExitCode::partial;
 }
-
-}  // namespace
-
-ExitCode exit_code_of(report::Problem problem) {
-  using report::Problem;
-  switch (problem) {
-    case Problem::none:
-      return ExitCode::ok;
-    case Problem::no_such_process:
-    case Problem::is_thread:
-    case Problem::no_such_thread:
-      return ExitCode::no_such_process;
-    case Problem::permission:
-    case Problem::hidden:
-      return ExitCode::permission;
-    case Problem::resources:
-    case Problem::no_proc:
-    case Problem::foreign_proc:
-      return ExitCode::resources;
-    case Problem::already_traced:
-      return ExitCode::already_traced;
-    case Problem::zombie:
-    case Problem::kernel_thread:
-    case Problem::is_self:
-    case Problem::unsupported_cpu:
-      return ExitCode::unsupported;
-    case Problem::process_changed:
-      return ExitCode::process_changed;
-    case Problem::other:
-      break;
-  }
-  return ExitCode::internal;
-}
-
-ExitCode exit_code_of_core(const Error& error) {
-  if (report::is_shortage(error.os_error)) return ExitCode::resources;
-  switch (error.code) {
-    case ErrorCode::not_found:
-      return ExitCode::no_such_process;
-    case ErrorCode::permission_denied:
-      return ExitCode::permission;
-    case ErrorCode::malformed:
-    case ErrorCode::unsupported:
-    case ErrorCode::unsupported_cpu:
-    case ErrorCode::truncated:
-      return ExitCode::unsupported;
-    case ErrorCode::limit_exceeded:  // larger than any core; with an errno, writing the temporary file failed
-      return error.os_error == 0 ? ExitCode::unsupported : ExitCode::internal;
-    default:
-      return ExitCode::internal;
-  }
-}
-
-namespace {
 
 /// Sets options other than the defaults, since runtimes are then read again.
 void apply(const RuntimeOptions& options, Session& session) {
@@ -192,8 +110,8 @@ tl::expected<OpenedTarget, ExitCode> open_core(const DumpArguments& arguments, c
     store.search_path = environment.search_path;
     auto found = process::find_stored_core(arguments.stored_core, store);
     if (!found) {
-      FdOutput(environment.err).write(fmt::format("mixstack: {}: {}\n", found.error().subject, found.error().text));
-      return tl::unexpected(exit_code_of_core(found.error().error));
+      return tl::unexpected(complain(environment, fmt::format("{}: {}", found.error().subject, found.error().text),
+                                     exit_code_of_core(found.error().error)));
     }
     stored = std::make_shared<process::StoredCore>(std::move(*found));
     options.path = stored->path;
@@ -221,24 +139,20 @@ std::optional<ExitCode> complain_of_bpf(const Error& error, const Environment& e
 
 tl::expected<OpenedTarget, ExitCode> open_process(const DumpArguments& arguments, const SymbolOptions& symbols,
                                                   const Environment& environment) {
-  const report::RefusalFacts facts = machine::read_refusal_facts(arguments.pid);
-  if (const auto problem = report::foreseen_problem(facts); problem != report::Problem::none)
-    return tl::unexpected(complain(environment, problem, {}, facts));
-  // The name that it had, for a process that has vanished since.
-  const auto complain_of = [&environment, pid = arguments.pid, comm = facts.comm](const Error& error) {
-    report::RefusalFacts now = machine::read_refusal_facts(pid);
-    if (now.comm.empty()) now.comm = comm;
-    now.seccomp = error.code == ErrorCode::permission_denied && machine::filter_could_be_why(now) &&
-                  process::ptrace_is_filtered();
-    return complain(environment, report::problem_of(error, now), error, now);
-  };
-  auto session = (arguments.no_stop ? environment.open_unstopped : environment.open_process)(arguments.pid);
-  if (!session && arguments.no_stop)
-    if (const auto code = complain_of_bpf(session.error(), environment)) return tl::unexpected(*code);
-  if (!session) return tl::unexpected(complain_of(session.error()));
-  apply(arguments.runtime, **session);
-  (*session)->set_symbol_options(symbols);
-  return OpenedTarget{std::move(*session), complain_of};
+  auto opened =
+      machine::open_explained(arguments.pid, arguments.no_stop ? environment.open_unstopped : environment.open_process);
+  if (!opened) {
+    const Error& error = opened.error().error;
+    if (arguments.no_stop && error.code != ErrorCode::none)
+      if (const auto code = complain_of_bpf(error, environment)) return tl::unexpected(*code);
+    return tl::unexpected(complain(environment, opened.error()));
+  }
+  apply(arguments.runtime, *opened->session);
+  opened->session->set_symbol_options(symbols);
+  return OpenedTarget{std::move(opened->session),
+                      [&environment, explain = std::move(opened->explain)](const Error& error) {
+                        return complain(environment, explain(error));
+                      }};
 }
 
 }  // namespace
@@ -292,10 +206,10 @@ ExitCode run_dump(const DumpArguments& arguments, const Environment& environment
     if (!called) return called.error();
     pids = *called;
     if (pids.size() > 1 && !arguments.options.threads.empty()) {
-      FdOutput(environment.err)
-          .write(fmt::format("mixstack: {} processes are called '{}' ({}); --thread is for one: give its pid\n",
-                             pids.size(), report::escape_for_terminal(arguments.name), fmt::join(pids, ", ")));
-      return ExitCode::usage;
+      return complain(environment,
+                      fmt::format("{} processes are called '{}' ({}); --thread is for one: give its pid", pids.size(),
+                                  report::escape_for_terminal(arguments.name), fmt::join(pids, ", ")),
+                      ExitCode::usage);
     }
   } else {
     pids.insert(pids.begin(), arguments.pid);

@@ -35,11 +35,4 @@ struct DumpedTarget {
                                                                const SymbolOptions& symbols,
                                                                const Environment& environment);
 
-/// Whether output to `fd` has colours.
-[[nodiscard]] bool wants_color(ColorMode mode, int fd);
-
-/// The exit code of a problem.
-[[nodiscard]] ExitCode exit_code_of(report::Problem problem);
-[[nodiscard]] ExitCode exit_code_of_core(const Error& error);
-
 }  // namespace mixstack::cli

@@ -1,6 +1,9 @@
 // Exit codes of the command. Stable: scripts depend on them. Documented in docs/exit-codes.md and --help.
 #pragma once
 
+#include "mixstack/problem.h"
+#include "mixstack/result.h"
+
 namespace mixstack::cli {
 
 enum class ExitCode : int {
@@ -18,5 +21,12 @@ enum class ExitCode : int {
   stuck = 11,           ///< `why` found something that is stuck
   may_end = 12,         ///< `why` found waits for each other that end by their own time-out
 };
+
+/// The exit code of a problem.
+[[nodiscard]] ExitCode exit_code_of(Problem problem);
+/// The exit code of an error of reading a core.
+[[nodiscard]] ExitCode exit_code_of_core(const Error& error);
+/// The exit code of an error of the agent's client.
+[[nodiscard]] ExitCode exit_code_of_agent(const Error& error);
 
 }  // namespace mixstack::cli

@@ -1,11 +1,10 @@
 #include "frontends/cli/memory_command.h"
 
 #include "frontends/cli/dump_command.h"
-#include "frontends/cli/fd_output.h"
+#include "frontends/cli/input.h"
 #include "frontends/cli/makers_command.h"
-#include "frontends/cli/moment_input.h"
 #include "frontends/cli/native_command.h"
-#include "frontends/cli/profile_file.h"
+#include "frontends/cli/output.h"
 #include "frontends/cli/ps_command.h"
 #include "frontends/cli/symbol_options.h"
 #include "mixstack/memory_files.h"
@@ -17,9 +16,9 @@ namespace mixstack::cli {
 namespace {
 
 /// A moment is bytes, whatever the output is; the others are text.
-ExitCode write_as(const MemoryArguments& arguments, const Environment& environment, const WriteProfile& write) {
+ExitCode write_as(const MemoryArguments& arguments, const Environment& environment, const files::WriteOutput& write) {
   if (arguments.format != MemoryFormat::moment) return write_answer_to(arguments.out, environment, write);
-  const ExitCode code = write_profile_file(arguments.out, false, environment, write);
+  const ExitCode code = write_file(arguments.out, false, environment, write);
   if (code == ExitCode::ok)
     FdOutput(environment.err).write("mixstack: wrote " + report::escape_for_terminal(arguments.out) + "\n");
   return code;
@@ -71,7 +70,7 @@ ExitCode compare_files(const MemoryArguments& arguments, const Environment& envi
 
 ExitCode run_memory(const MemoryArguments& arguments, const Environment& environment) {
   if (!arguments.after_file.empty()) return compare_files(arguments, environment);
-  if (!arguments.core.path.empty() && is_moment_file(arguments.core.path)) {
+  if (!arguments.core.path.empty() && formats::is_moment_file(arguments.core.path)) {
     auto moment = read_moment_file(arguments.core.path, environment);
     if (!moment) return moment.error();
     return write_moment_out(arguments, environment, answer_of(std::move(*moment)));

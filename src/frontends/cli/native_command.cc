@@ -1,15 +1,15 @@
 #include "frontends/cli/native_command.h"
 
 #include "base/system/file_limit.h"
-#include "frontends/cli/end_signals.h"
-#include "frontends/cli/profile_file.h"
+#include "frontends/cli/output.h"
 #include "mixstack/ask_native.h"
+#include "output/files/end_signals.h"
 #include "output/report/writer.h"
 
 namespace mixstack::cli {
 
 ExitCode run_native(const MemoryArguments& arguments, OpenedTarget& opened, const Environment& environment) {
-  const EndSignals signals;
+  const files::EndSignals signals;
   base::raise_file_limit();
   NativeOptions options;
   options.time = arguments.native_time;

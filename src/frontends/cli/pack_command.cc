@@ -8,15 +8,15 @@
 #include <optional>
 #include <system_error>
 
-#include "features/machine/refusal_facts.h"
+#include "features/machine/explained_opening.h"
 #include "features/pack/pack_summary.h"
 #include "frontends/cli/dump_command.h"
-#include "frontends/cli/fd_output.h"
+#include "frontends/cli/output.h"
 #include "frontends/cli/version.h"
 #include "mixstack/pack.h"
+#include "output/files/output_file.h"
 #include "output/report/core_errors.h"
 #include "output/report/escape.h"
-#include "process/pack/output_file.h"
 
 namespace mixstack::cli {
 namespace {
@@ -44,22 +44,18 @@ PackOptions options_of(const PackArguments& arguments) {
 /// Nothing: the failure was reported.
 std::optional<PackSummary> pack_process(const PackArguments& arguments, const Environment& environment, int fd,
                                         ExitCode& code) {
-  report::RefusalFacts facts = machine::read_refusal_facts(arguments.pid);
-  report::Problem problem = report::foreseen_problem(facts);
-  Error error;
-  if (problem == report::Problem::none) {
+  machine::Refused refused = machine::foreseen_refusal(arguments.pid);
+  if (refused.problem == Problem::none) {
     auto summary = mixstack::pack_process(arguments.pid, options_of(arguments), fd);
     if (summary) return std::move(*summary);
-    error = summary.error();
+    const Error& error = summary.error();
     if (error.code == ErrorCode::io_error && error.value == kPackNotWritten) {
       code = cannot_write(environment, arguments.out, error);
       return std::nullopt;
     }
-    facts = machine::read_refusal_facts(arguments.pid);
-    problem = report::problem_of(error, facts);
+    refused = machine::refusal_of(error, arguments.pid);
   }
-  FdOutput(environment.err).write("mixstack: " + report::problem_text(problem, error, facts));
-  code = exit_code_of(problem);
+  code = complain(environment, refused);
   return std::nullopt;
 }
 
@@ -82,9 +78,9 @@ std::optional<PackSummary> pack_core(const PackArguments& arguments, const Envir
 ExitCode run_pack(const PackArguments& arguments, const Environment& environment) {
   (void)std::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size limit becomes an error, like a full disk
   (void)std::signal(SIGPIPE, SIG_IGN);
-  std::optional<pack::OutputFile> file;
+  std::optional<files::OutputFile> file;
   if (arguments.out != "-") {
-    auto made = pack::OutputFile::create(arguments.out, arguments.force);
+    auto made = files::OutputFile::create(arguments.out, arguments.force);
     if (!made) return cannot_write(environment, arguments.out, made.error());
     file.emplace(std::move(*made));
   } else if (::isatty(environment.out) == 1) {

@@ -51,12 +51,13 @@ std::string read_pids(const RawRecord& raw, RecordArguments& record) {
 
 /// `--alloc` is `--mode alloc`.
 std::string read_mode(const RawRecord& raw, RecordArguments& record) {
-  if (raw.alloc && !raw.sampling.mode.empty() && record.mode != RecordMode::alloc)
+  if (raw.alloc && !raw.sampling.mode.empty() && record.mode != RecordMode::allocations)
     return "--alloc and --mode: one of them";
-  if (raw.alloc) record.mode = RecordMode::alloc;
-  if (record.mode == RecordMode::alloc && record.hertz != 0)
+  if (raw.alloc) record.mode = RecordMode::allocations;
+  if (record.mode == RecordMode::allocations && record.hertz != 0)
     return "--rate: allocations are sampled as often as their cost allows";
-  if (record.mode == RecordMode::faults && record.hertz != 0) return "--rate: page faults are sampled by their number";
+  if (record.mode == RecordMode::first_uses && record.hertz != 0)
+    return "--rate: page faults are sampled by their number";
   return {};
 }
 

@@ -6,22 +6,15 @@
 #include <string>
 #include <vector>
 
-namespace mixstack::cli {
+#include "mixstack/record.h"
 
-/// The kind of samples.
-enum class RecordMode : std::uint8_t {
-  automatic,  ///< wall time
-  cpu,        ///< running threads, by perf events
-  wall,       ///< all threads
-  alloc,      ///< threads that make objects, by bytes
-  faults,     ///< first uses of pages, by bytes
-};
+namespace mixstack::cli {
 
 struct RecordArguments {
   std::vector<std::uint32_t> pids;
   std::string name;                  ///< all .NET processes of this name
   std::vector<std::string> command;  ///< program to start; empty: attach
-  RecordMode mode = RecordMode::automatic;
+  RecordMode mode = RecordMode::wall;
   std::uint32_t hertz = 0;                ///< 0: the mode's default
   std::chrono::milliseconds duration{0};  ///< 0: until a signal, or the end of the process
   std::string out;                        ///< empty: a name made of the process's name and the time

@@ -5,7 +5,7 @@
 #include "features/machine/refusal_facts.h"
 #include "features/record/recorded_facts.h"
 #include "frontends/cli/dump_command.h"
-#include "frontends/cli/fd_output.h"
+#include "frontends/cli/output.h"
 #include "mixstack/machine.h"
 #include "output/report/errors.h"
 #include "output/report/escape.h"
@@ -25,10 +25,7 @@ record::RecordingsOptions recordings_options(const RecordArguments& arguments, c
 
 record::RecorderOptions recorder_options(const RecordArguments& arguments) {
   record::RecorderOptions options;
-  options.want = arguments.mode == RecordMode::cpu      ? record::Want::cpu
-                 : arguments.mode == RecordMode::alloc  ? record::Want::allocations
-                 : arguments.mode == RecordMode::faults ? record::Want::first_uses
-                                                        : record::Want::wall;
+  options.want = record::want_of(arguments.mode);
   options.hertz = arguments.hertz;
   options.most_held = arguments.most_held;
   options.may_stop = !arguments.no_stop;
@@ -58,25 +55,6 @@ ExitCode complain_of(const Environment& environment, const record::NotOpened& fa
   for (const std::string& note : fault.notes) text += "  " + report::escape_for_terminal(note) + "\n";
   FdOutput(environment.err).write(text + "  Or leave out --no-stop: threads are then stopped for a moment.\n");
   return ExitCode::permission;
-}
-
-bool has_gone(const Error& error, std::uint32_t pid) {
-  const report::Problem problem = report::problem_of(error, machine::read_refusal_facts(pid));
-  return problem == report::Problem::no_such_process || problem == report::Problem::zombie ||
-         problem == report::Problem::process_changed;
-}
-
-bool is_thread(std::uint32_t pid) {
-  const report::RefusalFacts facts = machine::read_refusal_facts(pid);
-  return facts.exists && facts.thread_group != 0 && facts.thread_group != facts.pid;
-}
-
-std::vector<std::uint32_t> pids_called(const std::string& name) {
-  std::vector<std::uint32_t> pids;
-  const auto all = running_programs(std::chrono::milliseconds(0));
-  for (const RunningProgram& program : all ? all->programs : std::vector<RunningProgram>())
-    if (program.is_called(name)) pids.push_back(program.pid);
-  return pids;
 }
 
 }  // namespace mixstack::cli

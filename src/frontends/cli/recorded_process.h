@@ -22,11 +22,5 @@ namespace mixstack::cli {
 ExitCode complain_of(const Environment& environment, const Error& error, std::uint32_t pid);
 /// The same for a recorder that could not be opened.
 ExitCode complain_of(const Environment& environment, const record::NotOpened& fault, std::uint32_t pid);
-/// Whether the error means that the process has ended, is ending, or runs another program now.
-[[nodiscard]] bool has_gone(const Error& error, std::uint32_t pid);
-/// Whether the number is the TID of a thread other than the main thread.
-[[nodiscard]] bool is_thread(std::uint32_t pid);
-/// PIDs of the .NET processes of this name.
-[[nodiscard]] std::vector<std::uint32_t> pids_called(const std::string& name);
 
 }  // namespace mixstack::cli

@@ -15,9 +15,9 @@ std::string read_mode(const RawSampling& raw, RecordArguments& record) {
   } else if (raw.mode == "wall") {
     record.mode = RecordMode::wall;
   } else if (raw.mode == "alloc") {
-    record.mode = RecordMode::alloc;
+    record.mode = RecordMode::allocations;
   } else if (raw.mode == "faults") {
-    record.mode = RecordMode::faults;
+    record.mode = RecordMode::first_uses;
   } else if (!raw.mode.empty() && raw.mode != "auto") {
     return fmt::format("--mode: '{}' is none of auto, cpu, wall, alloc, faults", raw.mode);
   }

@@ -6,9 +6,10 @@
 
 #include "features/symbols/fetch_summary.h"
 #include "features/symbols/symbols_answer.h"
+#include "features/symbols/usual_places.h"
 #include "frontends/cli/dump_command.h"
-#include "frontends/cli/fd_output.h"
-#include "frontends/cli/recording_input.h"
+#include "frontends/cli/input.h"
+#include "frontends/cli/output.h"
 #include "frontends/cli/symbol_options.h"
 #include "output/report/escape.h"
 #include "output/report/symbols_report.h"
@@ -18,24 +19,6 @@ namespace {
 
 using symbol_answers::SymbolsAnswer;
 using Verb = SymbolsArguments::Verb;
-
-constexpr const char* kMicrosoft = "https://msdl.microsoft.com/download/symbols";
-
-bool names_a_server(const SymbolOptions& options) {
-  return options.path.find("://") != std::string::npos || !options.debuginfod_urls.empty();
-}
-
-/// `status` asks no servers: only folders and the cache.
-SymbolOptions options_of(const SymbolsArguments& arguments) {
-  SymbolOptions options = symbol_options(arguments.of);
-  if (arguments.verb == Verb::status) {
-    options.time_for_all = std::chrono::milliseconds(0);
-    return options;
-  }
-  options.time_for_all = arguments.timeout;
-  if (!names_a_server(options)) options.path += (options.path.empty() ? "" : ";") + std::string(kMicrosoft);
-  return options;
-}
 
 std::string advice(const SymbolsArguments& arguments, bool is_missing) {
   if (!is_missing || arguments.verb == Verb::fetch) return {};
@@ -60,7 +43,9 @@ tl::expected<SymbolsAnswer, ExitCode> ask(const SymbolsArguments& arguments, con
 }  // namespace
 
 ExitCode run_symbols(const SymbolsArguments& arguments, const Environment& environment) {
-  const SymbolOptions options = options_of(arguments);
+  const SymbolOptions options = arguments.verb == Verb::status
+                                    ? symbol_answers::without_servers(symbol_options(arguments.of))
+                                    : symbol_answers::with_servers(symbol_options(arguments.of), arguments.timeout);
   warn_of_missing_folders(options, environment);
   const bool fetches = arguments.verb == Verb::fetch;
   const symbol_answers::CacheContent before =

@@ -91,4 +91,13 @@ Pager::~Pager() {
   }
 }
 
+/// The conventions of terminals: https://no-color.org, TERM=dumb.
+bool wants_color(ColorMode mode, int fd) {
+  if (mode != ColorMode::automatic) return mode == ColorMode::always;
+  const char* no_color = std::getenv("NO_COLOR");
+  if (no_color != nullptr && *no_color != '\0') return false;
+  const char* terminal = std::getenv("TERM");
+  return isatty(fd) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
 }  // namespace mixstack::cli

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,5 +45,9 @@ class Pager {
   base::ScopedFd input_;
   pid_t pid_ = -1;
 };
+
+enum class ColorMode : std::uint8_t { automatic, always, never };
+/// Whether output to `fd` has colours.
+[[nodiscard]] bool wants_color(ColorMode mode, int fd);
 
 }  // namespace mixstack::cli

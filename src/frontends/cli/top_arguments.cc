@@ -35,7 +35,7 @@ std::string read_count(const std::string& name, const std::string& text, std::ui
 
 /// `top` orders by time.
 std::string read_mode(const TopArguments& top) {
-  const bool is_of_bytes = top.record.mode == RecordMode::alloc || top.record.mode == RecordMode::faults;
+  const bool is_of_bytes = top.record.mode == RecordMode::allocations || top.record.mode == RecordMode::first_uses;
   return is_of_bytes ? "--mode alloc and faults are for mixstack record" : "";
 }
 

@@ -19,8 +19,9 @@
 
 #include "base/system/file_limit.h"
 #include "base/system/scoped_fd.h"
+#include "features/top/interval_clock.h"
 #include "features/top/live_recorder.h"
-#include "frontends/cli/fd_output.h"
+#include "frontends/cli/output.h"
 #include "frontends/cli/ps_command.h"
 #include "frontends/cli/recorded_process.h"
 #include "frontends/cli/terminal.h"
@@ -71,6 +72,10 @@ top::LiveRecorderOptions live_options(const RecordArguments& arguments, const En
   return options;
 }
 
+std::uint64_t nanoseconds(std::chrono::milliseconds time) {
+  return static_cast<std::uint64_t>(time.count()) * 1'000'000u;
+}
+
 enum class End : std::uint8_t { none, time, reader, process, output };
 
 /// Runs `mixstack top`, on a terminal or as text.
@@ -81,7 +86,8 @@ class Top {
         environment_(environment),
         browser_(top::Selection{.idle = arguments.record.idle}),
         pid_(pid),
-        recorder_(live_options(arguments.record, environment), pid) {
+        recorder_(live_options(arguments.record, environment), pid),
+        clock_(nanoseconds(arguments.interval)) {
     browser_.show_threads(arguments.by_thread);
     browser_.show_whole(arguments.whole);
   }
@@ -105,19 +111,15 @@ class Top {
   top::Browser browser_;
   std::uint32_t pid_;
   top::LiveRecorder recorder_;
+  top::IntervalClock clock_;
   std::unique_ptr<TopScreen> screen_;
-  std::uint64_t next_ns_ = 0;  ///< end of the current interval, since the start
   std::uint64_t updated_ns_ = 0;
   bool is_new_ = false;  ///< something changed since the last drawing
 };
 
-std::uint64_t nanoseconds(std::chrono::milliseconds time) {
-  return static_cast<std::uint64_t>(time.count()) * 1'000'000u;
-}
-
 int Top::milliseconds_left() const {
   constexpr std::uint64_t kMost = 100;  // the process may end at any time
-  std::uint64_t until = next_ns_;
+  std::uint64_t until = clock_.next();
   if (const std::uint64_t end = nanoseconds(arguments_.record.duration); end != 0) until = std::min(until, end);
   const std::uint64_t now = recorder_.elapsed_ns();
   return now >= until ? 0 : static_cast<int>(std::min<std::uint64_t>((until - now) / 1'000'000 + 1, kMost));
@@ -144,7 +146,7 @@ void Top::stop_as_asked() {
   (void)::kill(::getpid(), SIGSTOP);
   recorder_.go_on();
   if (screen_) screen_->resume();
-  next_ns_ = recorder_.elapsed_ns() + nanoseconds(arguments_.interval);
+  clock_.begin_again(recorder_.elapsed_ns());
 }
 
 End Top::wait(const TerminalSignals& signals) {
@@ -159,13 +161,11 @@ End Top::wait(const TerminalSignals& signals) {
   const std::uint64_t now = recorder_.elapsed_ns();
   const std::uint64_t end = nanoseconds(arguments_.record.duration);
   const bool is_over = end != 0 && now >= end, has_ended = recorder_.has_ended();
-  if (now >= next_ns_ || is_over || has_ended) {
+  if (clock_.is_over(now) || is_over || has_ended) {
     recorder_.update(browser_);
     updated_ns_ = now;
     is_new_ = true;
-    // If we are late, skip missed intervals instead of updating in rapid succession.
-    const std::uint64_t interval = nanoseconds(arguments_.interval);
-    next_ns_ = std::max(next_ns_ + interval, now + interval / 2);
+    clock_.ended(now);
   }
   return has_ended && recorder_.has_ended() ? End::process : is_over ? End::time : End::none;
 }
@@ -181,28 +181,21 @@ End Top::show_at_terminal(const TerminalSignals& signals) {
 }
 
 End Top::write_table() {
-  const top::HeadFacts facts = recorder_.facts();
-  std::string text;
-  for (const std::string& line : top::head_lines(facts, 0)) text += line + "\n";
-  text += top::view_line(browser_) + "\n" + top::title_line(browser_, 0) + "\n";
-  const top::RowList& list = browser_.list();
-  for (std::size_t i = 0; i < list.rows.size() && i < arguments_.rows; i++)
-    text += top::row_line(browser_, list.rows[i], list.selected, 0) + "\n";
-  FdOutput out(environment_.out, OutputWait::until_signal);
-  out.write(text + "\n");
+  FdOutput out(environment_.out, files::OutputWait::until_signal);
+  out.write(top::table_text(browser_, recorder_.facts(), arguments_.rows) + "\n");
   if (out.error() == EINTR) return End::reader;
   if (out.error() == 0) return End::none;
-  FdOutput(environment_.err)
-      .write(
-          fmt::format("mixstack: the table could not be written: {}\n", std::generic_category().message(out.error())));
+  (void)complain(environment_,
+                 fmt::format("the table could not be written: {}", std::generic_category().message(out.error())),
+                 ExitCode::output);
   return End::output;
 }
 
 End Top::show_as_text(const TerminalSignals& signals) {
   for (std::uint32_t tables = 0;;) {
     const End end = wait(signals);
-    if (end == End::reader && recorder_.elapsed_ns() - updated_ns_ >= nanoseconds(arguments_.interval) / 10) {
-      recorder_.update(browser_);  // a partial interval, if at least a tenth of it has passed
+    if (end == End::reader && clock_.is_worth_showing(updated_ns_, recorder_.elapsed_ns())) {
+      recorder_.update(browser_);
       is_new_ = true;
     }
     // After the process has ended, print a table only if there was none before.
@@ -222,14 +215,13 @@ ExitCode Top::say_end() const {
   if (error.code == ErrorCode::none) return ExitCode::ok;
   if (error.code != ErrorCode::no_such_process && error.code != ErrorCode::process_changed)
     return complain_of(environment_, error, pid_);
-  FdOutput(environment_.err).write(fmt::format("mixstack: process {} ended while it was looked at\n", pid_));
-  return ExitCode::process_changed;
+  return complain(environment_, fmt::format("process {} ended while it was looked at", pid_),
+                  ExitCode::process_changed);
 }
 
 ExitCode Top::run(const TerminalSignals& signals, const std::optional<std::string>& terminal) {
   base::raise_file_limit();  // recording needs several open files per thread
   if (const auto begun = recorder_.begin(); !begun) return complain_of(environment_, begun.error(), pid_);
-  next_ns_ = nanoseconds(arguments_.interval);
   if (terminal && !terminal->empty()) screen_ = TopScreen::open(*terminal, STDIN_FILENO, environment_.out);
   if (terminal && !screen_)
     FdOutput(environment_.err).write("mixstack: this type of terminal is not known here (TERM): text, then\n");
@@ -239,29 +231,22 @@ ExitCode Top::run(const TerminalSignals& signals, const std::optional<std::strin
   return end == End::process ? say_end() : ExitCode::ok;
 }
 
-/// Nothing: the failure was reported.
-std::optional<std::uint32_t> process_of(const TopArguments& arguments, const Environment& environment, ExitCode& code) {
+tl::expected<std::uint32_t, ExitCode> process_of(const TopArguments& arguments, const Environment& environment) {
   if (!arguments.record.pids.empty()) return arguments.record.pids.front();
   const std::string& name = arguments.record.name;
   const auto pids = pids_called(name, environment);
-  if (!pids) {
-    code = pids.error();
-    return std::nullopt;
-  }
+  if (!pids) return tl::unexpected(pids.error());
   if (pids->size() == 1) return pids->front();
-  code = ExitCode::usage;
-  FdOutput(environment.err)
-      .write(fmt::format("mixstack: {} processes are called '{}': {}; top shows one: mixstack top {}\n", pids->size(),
-                         name, fmt::join(*pids, ", "), pids->front()));
-  return std::nullopt;
+  const std::string words = fmt::format("{} processes are called '{}': {}; top shows one: mixstack top {}",
+                                        pids->size(), name, fmt::join(*pids, ", "), pids->front());
+  return tl::unexpected(complain(environment, words, ExitCode::usage));
 }
 
 }  // namespace
 
 ExitCode run_top(const TopArguments& arguments, const Environment& environment) {
-  ExitCode code = ExitCode::ok;
-  const auto pid = process_of(arguments, environment, code);
-  if (!pid) return code;
+  const auto pid = process_of(arguments, environment);
+  if (!pid) return pid.error();
   const TerminalSignals signals;
   const bool at_terminal = terminal_size(environment.out).columns != 0 && ::isatty(STDIN_FILENO) == 1;
   std::optional<std::string> terminal;

@@ -131,7 +131,7 @@ bool TopScreen::read_keys(top::Browser& browser) {
   return true;
 }
 
-void TopScreen::draw(top::Browser& browser, const top::HeadFacts& facts) {
+void TopScreen::draw(top::Browser& browser, const TopFacts& facts) {
   (void)::erase();
   for (const top::ScreenLine& line : screen_.lines(browser, facts, lines_of_screen(), columns_of_screen())) {
     (void)::attrset(static_cast<int>(attributes_of(line.look)));

@@ -21,7 +21,7 @@ class TopScreen {
 
   /// Handles all pressed keys. False: the user quits.
   [[nodiscard]] bool read_keys(top::Browser& browser);
-  void draw(top::Browser& browser, const top::HeadFacts& facts);
+  void draw(top::Browser& browser, const TopFacts& facts);
   /// Takes over the new size of the terminal.
   void resize();
   /// Restores the terminal until `resume`.

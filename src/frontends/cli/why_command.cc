@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "frontends/cli/dump_command.h"
-#include "frontends/cli/fd_output.h"
 #include "frontends/cli/heap_question.h"
-#include "frontends/cli/profile_file.h"
+#include "frontends/cli/output.h"
 #include "frontends/cli/ps_command.h"
 #include "frontends/cli/symbol_options.h"
 #include "mixstack/report.h"

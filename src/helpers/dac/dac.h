@@ -8,11 +8,11 @@
 namespace mixstack::helper {
 
 template <class T>
-using Outcome = tl::expected<T, dotnet::dac::Refusal>;
+using Outcome = tl::expected<T, dotnet::dac::DacRefusal>;
 
-[[nodiscard]] inline tl::unexpected<dotnet::dac::Refusal> refuse(dotnet::dac::Stage stage, HResult result,
-                                                                 std::string text) {
-  return tl::unexpected(dotnet::dac::Refusal{stage, result, std::move(text)});
+[[nodiscard]] inline tl::unexpected<dotnet::dac::DacRefusal> refuse(dotnet::dac::Stage stage, HResult result,
+                                                                    std::string text) {
+  return tl::unexpected(dotnet::dac::DacRefusal{stage, result, std::move(text)});
 }
 
 /// Never unloaded: a DAC does not support that.

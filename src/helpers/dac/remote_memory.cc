@@ -6,7 +6,7 @@
 
 namespace mixstack::helper {
 
-using dotnet::dac::Message;
+using dotnet::dac::DacMessage;
 using dotnet::dac::MessageType;
 using dotnet::dac::Writer;
 
@@ -15,7 +15,8 @@ namespace {
 /// The library is gone or broke the protocol. Called from inside the DAC, which cannot be unwound: exit.
 [[noreturn]] void end_of_service() { ::_exit(0); }
 
-Message exchange(dotnet::dac::MessageChannel& channel, MessageType type, const Writer& question, MessageType expected) {
+DacMessage exchange(dotnet::dac::MessageChannel& channel, MessageType type, const Writer& question,
+                    MessageType expected) {
   if (!channel.send(type, question.bytes())) end_of_service();
   auto answer = channel.receive();
   if (!answer || answer->type != expected) end_of_service();
@@ -28,7 +29,7 @@ std::vector<std::byte> RemoteMemory::ask(std::uint64_t address, std::size_t size
   Writer question;
   question.value(address);
   question.value(static_cast<std::uint32_t>(size));
-  Message answer = exchange(channel_, MessageType::read_memory, question, MessageType::memory);
+  DacMessage answer = exchange(channel_, MessageType::read_memory, question, MessageType::memory);
   answer.payload.resize(std::min(answer.payload.size(), size));
   return std::move(answer.payload);
 }
@@ -83,7 +84,7 @@ std::size_t RemoteMemory::metadata(dotnet::dac::MetadataRequest request, std::sp
     request.size = static_cast<std::uint32_t>(std::min<std::size_t>(out.size() - done, dotnet::dac::kMaxRead));
     Writer question;
     question.raw(encode(request));
-    const Message answer = exchange(channel_, MessageType::metadata, question, MessageType::memory);
+    const DacMessage answer = exchange(channel_, MessageType::metadata, question, MessageType::memory);
     const std::size_t n = std::min<std::size_t>(answer.payload.size(), request.size);
     std::copy_n(answer.payload.begin(), n, out.begin() + static_cast<std::ptrdiff_t>(done));
     done += n;
@@ -97,7 +98,7 @@ bool RemoteMemory::context(std::uint32_t thread, std::uint32_t flags, std::span<
   question.value(thread);
   question.value(flags);
   question.value(static_cast<std::uint32_t>(out.size()));
-  const Message answer = exchange(channel_, MessageType::thread_context, question, MessageType::context);
+  const DacMessage answer = exchange(channel_, MessageType::thread_context, question, MessageType::context);
   if (answer.payload.empty()) return false;
   // The DAC's CONTEXT may be longer than the served part (integer registers): extended state stays zero.
   std::fill(out.begin(), out.end(), std::byte{0});

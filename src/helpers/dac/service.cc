@@ -13,7 +13,7 @@ void Service::run() {
   }
 }
 
-bool Service::answer(const Message& message) {
+bool Service::answer(const DacMessage& message) {
   if (message.type == MessageType::open) return open(message);
   if (!queries_) return refuse({Stage::request, 0, "not open"});
   switch (message.type) {
@@ -38,7 +38,7 @@ bool Service::answer(const Message& message) {
   }
 }
 
-bool Service::open(const Message& message) {
+bool Service::open(const DacMessage& message) {
   auto facts = decode_opening(message.payload);
   if (!facts || dac_) return refuse({Stage::request, 0, "bad opening"});
   target_ = std::make_unique<DataTarget>(memory_, *facts);
@@ -63,7 +63,7 @@ bool Service::list_threads() {
   return channel_.send(MessageType::thread_list, {}).has_value();  // an empty one ends the list
 }
 
-bool Service::walk(const Message& message) {
+bool Service::walk(const DacMessage& message) {
   auto request = decode_walk_request(message.payload);
   if (!request) return refuse({Stage::request, 0, "bad walk request"});
   Writer batch;
@@ -86,7 +86,7 @@ bool Service::walk(const Message& message) {
   return channel_.send(MessageType::walk_end, end.bytes()).has_value();
 }
 
-bool Service::refuse(const Refusal& refusal) {
+bool Service::refuse(const DacRefusal& refusal) {
   return channel_.send(MessageType::refused, encode(refusal)).has_value();
 }
 

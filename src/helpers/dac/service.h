@@ -17,11 +17,11 @@ class Service {
   void run();
 
  private:
-  [[nodiscard]] bool answer(const dotnet::dac::Message& message);
-  [[nodiscard]] bool open(const dotnet::dac::Message& message);
+  [[nodiscard]] bool answer(const dotnet::dac::DacMessage& message);
+  [[nodiscard]] bool open(const dotnet::dac::DacMessage& message);
   [[nodiscard]] bool list_threads();
-  [[nodiscard]] bool walk(const dotnet::dac::Message& message);
-  [[nodiscard]] bool refuse(const dotnet::dac::Refusal& refusal);
+  [[nodiscard]] bool walk(const dotnet::dac::DacMessage& message);
+  [[nodiscard]] bool refuse(const dotnet::dac::DacRefusal& refusal);
 
   dotnet::dac::MessageChannel& channel_;
   RemoteMemory memory_;

@@ -191,4 +191,16 @@ void write_diff_html(report::Writer& out, const Recording& before, const Recordi
   report::write_flame_html(out, second.recording, &first.recording, flame);
 }
 
+void write_diff(report::Writer& out, Format format, const RecordingOfFile& before, const RecordingOfFile& after,
+                const ProfileOptions& options) {
+  const auto name = [](const std::string& path) { return path.substr(path.find_last_of('/') + 1); };
+  if (format == Format::folded) {
+    write_diff_folded(out, before.recording, after.recording, options);
+  } else if (format == Format::text) {
+    write_diff_text(out, before.recording, after.recording, options);
+  } else {
+    write_diff_html(out, before.recording, after.recording, options, name(before.path), name(after.path));
+  }
+}
+
 }  // namespace mixstack::formats

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/words/recording_view.h"
+#include "output/formats/format.h"
 #include "output/report/writer.h"
 
 namespace mixstack::formats {
@@ -29,5 +30,14 @@ void write_diff_text(report::Writer& out, const Recording& before, const Recordi
 /// A page that shows how the second differs. Its initial view has the same samples as the texts above.
 void write_diff_html(report::Writer& out, const Recording& before, const Recording& after,
                      const ProfileOptions& options, const std::string& before_name, const std::string& after_name);
+
+/// A recording and the file it was read from.
+struct RecordingOfFile {
+  const Recording& recording;
+  const std::string& path;
+};
+/// One of the above: folded, text, or a page for all other formats.
+void write_diff(report::Writer& out, Format format, const RecordingOfFile& before, const RecordingOfFile& after,
+                const ProfileOptions& options);
 
 }  // namespace mixstack::formats

@@ -1,10 +1,15 @@
 #include "output/formats/read_any.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <array>
 #include <optional>
 #include <system_error>
 
+#include "base/system/regular_file.h"
+#include "mixstack/memory_files.h"
+#include "output/files/input_file.h"
 #include "output/formats/folded_reader.h"
 #include "output/formats/format.h"
 #include "output/formats/recording_file.h"
@@ -30,6 +35,26 @@ Result<Recording> read_any(std::span<const std::byte> file, std::string_view pat
   auto recording = read_folded(text, name_of(path));
   if (recording) recording->facts.version = version;
   return recording;
+}
+
+Result<Recording> read_recording_at(const std::string& path, std::string_view version) {
+  const auto bytes = files::read_input_file(path);
+  if (!bytes) return fail(bytes.error());
+  return read_any(std::as_bytes(std::span(*bytes)), path, version);
+}
+
+Result<MemoryMoment> read_moment_at(const std::string& path) {
+  const auto bytes = files::read_input_file(path);
+  if (!bytes) return fail(bytes.error());
+  return read_moment(std::as_bytes(std::span(*bytes)));
+}
+
+bool is_moment_file(const std::string& path) {
+  const auto fd = base::open_regular(path);
+  std::array<std::byte, 16> head{};
+  if (!fd) return false;
+  const ssize_t got = ::read(fd->get(), head.data(), head.size());
+  return got > 0 && is_moment(std::span(head).first(static_cast<std::size_t>(got)));
 }
 
 std::string unread_recording_words(const Error& error, const std::string& path) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "mixstack/memory_moment.h"
 #include "mixstack/recording.h"
 #include "mixstack/result.h"
 
@@ -15,6 +16,12 @@ namespace mixstack::formats {
 /// mismatch: neither.
 [[nodiscard]] Result<Recording> read_any(std::span<const std::byte> file, std::string_view path,
                                          std::string_view version);
+
+/// The same of the file at a path; "-": standard input. Errors: those of `files::read_input_file`, too.
+[[nodiscard]] Result<Recording> read_recording_at(const std::string& path, std::string_view version);
+[[nodiscard]] Result<MemoryMoment> read_moment_at(const std::string& path);
+/// Whether a path is a regular file that begins like a moment.
+[[nodiscard]] bool is_moment_file(const std::string& path);
 
 /// Why a recording could not be read, in a sentence. `path`: "-" is standard input.
 [[nodiscard]] std::string unread_recording_words(const Error& error, const std::string& path);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,21 @@ struct CommandTable {
   std::vector<HelpBlock> help;  ///< of the program itself
   std::vector<TableCommand> commands;
 };
+
+/// An option of a parser.
+struct OptionShape {
+  std::vector<std::string> names;  ///< "-n", "--name"; for a positional argument "PID"
+  bool is_positional = false;
+  bool takes_value = false;
+  bool takes_many = false;
+  std::vector<std::string> choices;  ///< the possible words; empty: any
+};
+/// The options of the parser that these words choose: a command, or a command and its verb.
+using OptionsOf = std::function<std::vector<OptionShape>(const std::vector<std::string>& words)>;
+
+/// The table of what `program`, the page of the program itself, lists. `pages`: one of each command.
+[[nodiscard]] CommandTable make_table(const HelpPage& program, const std::vector<HelpPage>& pages,
+                                      const OptionsOf& options_of, std::string version);
 
 /// One JSON document (docs/formats/help.schema.json) about one command; about all if `command` is none.
 [[nodiscard]] std::string help_json(const CommandTable& table, std::string_view command);

@@ -37,6 +37,15 @@ std::size_t columns(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !continues(c); }));
 }
 
+std::string cut_to(std::string text, std::size_t most) {
+  while (columns(text) > most && !text.empty()) {
+    do {
+      text.pop_back();
+    } while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0u) == 0x80u);
+  }
+  return text;
+}
+
 std::string shorten_middle(std::string_view text, std::size_t most) {
   if (columns(text) <= most) return std::string(text);
   if (most < 2) return std::string(kEllipsis.substr(0, most == 0 ? 0 : kEllipsis.size()));

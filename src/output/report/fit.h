@@ -13,6 +13,9 @@ namespace mixstack::report {
 /// At most `most` columns: the middle becomes "…".
 [[nodiscard]] std::string shorten_middle(std::string_view text, std::size_t most);
 
+/// The longest begin of whole characters that has at most `most` columns.
+[[nodiscard]] std::string cut_to(std::string text, std::size_t most);
+
 /// "Shop.Cart.Add(…)" of "Shop.Cart.Add(int, Item)", with `open` and `close` '(' and ')': the contents of the outermost
 /// pairs are left out. Empty pairs stay.
 [[nodiscard]] std::string without_contents(std::string_view name, char open, char close);

@@ -1,3 +1,8 @@
+// Input: a MemoryReport: holders, heaps by type, the account of all mappings; any of them may be missing.
+// Output: text for a terminal through a Writer, and the words of each kind of memory.
+// Algorithm: one function for each part. Lines are sorted by bytes; small ones are left out or summed in the last line.
+// Order: the answer to a question (who holds, which types) stands in the first screen, the account below it.
+// Bounds: kMostTypes, kMostUnknown and kMostArenas lines; parts under kLeastShown and kLeastShare are summed.
 #include <fmt/format.h>
 
 #include <algorithm>

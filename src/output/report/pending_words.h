@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 #include "mixstack/dump.h"
@@ -27,6 +28,9 @@ namespace mixstack::report {
 [[nodiscard]] std::string gc_words(const ProcessDump& dump, const RuntimeSummary& runtime);
 /// "312 MB of it searched in 0.2 s, in which the process stood still: 100000 async methods wait".
 [[nodiscard]] std::string heap_words(const HeapScan& scan);
+/// Before a search of a heap: how long the process will stand still; why so large a heap is not searched.
+[[nodiscard]] std::string heap_stop_words(std::uint64_t bytes);
+[[nodiscard]] std::string heap_refused_words(std::uint64_t bytes);
 /// The chain that a thread waits for, with something to say; null: none.
 [[nodiscard]] const AsyncChain* chain_of(const ProcessDump& dump, ThreadId tid);
 /// All of them: of a thread that waits for several tasks.

@@ -152,4 +152,15 @@ std::string summary_text(const Recording& recording, bool stats, bool is_throttl
   return text;
 }
 
+std::string progress_words(const Recording& recording, std::uint64_t elapsed_ns, std::uint64_t own_cpu_ns) {
+  const RecordingAccount& account = recording.facts.account;
+  std::string text = fmt::format("{:.0f} s, {}, own CPU {:.1f} %", static_cast<double>(elapsed_ns) / 1e9,
+                                 counted(account.samples, "sample"),
+                                 100.0 * static_cast<double>(own_cpu_ns) / static_cast<double>(elapsed_ns));
+  if (const std::uint64_t lost = account.lost_in_queue + account.lost_in_tree; lost != 0)
+    text += fmt::format(", {} lost", lost);
+  if (const std::string name = hottest_words(recording); !name.empty()) text += ", " + name;
+  return text;
+}
+
 }  // namespace mixstack::report

@@ -1,6 +1,7 @@
 // The summary of a recording: samples that were taken and lost.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "mixstack/recording.h"
@@ -14,5 +15,9 @@ namespace mixstack::report {
 /// The function that most of the latest samples of running threads end in, and its share of those: "62 % of what runs:
 /// Sum". Empty: nothing ran.
 [[nodiscard]] std::string hottest_words(const Recording& recording);
+
+/// "12 s, 480 samples, own CPU 0.4 %, 3 lost, 62 % of what runs: Sum": a recording until now.
+[[nodiscard]] std::string progress_words(const Recording& recording, std::uint64_t elapsed_ns,
+                                         std::uint64_t own_cpu_ns);
 
 }  // namespace mixstack::report

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/words/words.h"
 
 namespace mixstack::report {
@@ -46,6 +48,16 @@ std::string summary_words(const Summary& summary) {
   if (summary.ran != 0) add("Threads that run are looked at without --no-stop only.");
   if (summary.too_slow != 0) add("A longer --wait helps threads that only waited for a CPU.");
   return text;
+}
+
+std::vector<ThreadId> absent_threads(const ProcessDump& dump, std::span<const ThreadId> asked) {
+  std::vector<ThreadId> absent;
+  for (const ThreadId tid : asked) {
+    const auto same = [tid](const ThreadDump& t) { return t.tid == tid; };
+    const auto found = std::find_if(dump.threads.begin(), dump.threads.end(), same);
+    if (found == dump.threads.end() || found->capture_error.code == ErrorCode::no_such_thread) absent.push_back(tid);
+  }
+  return absent;
 }
 
 }  // namespace mixstack::report

@@ -1,7 +1,9 @@
 // How complete a dump is.
 #pragma once
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "mixstack/dump.h"
 
@@ -26,5 +28,8 @@ struct Summary {
 
 /// "1 of 12 threads could not be captured. 2 stacks are cut." Empty when all is complete.
 [[nodiscard]] std::string summary_words(const Summary& summary);
+
+/// Threads of `asked` that are not in the dump.
+[[nodiscard]] std::vector<ThreadId> absent_threads(const ProcessDump& dump, std::span<const ThreadId> asked);
 
 }  // namespace mixstack::report

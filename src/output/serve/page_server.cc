@@ -196,6 +196,14 @@ void PageServer::publish(std::shared_ptr<const Recording> recording, bool ended)
   work_->site().publish(std::move(recording), ended);
 }
 
+void PageServer::publish_rarely(const std::function<std::shared_ptr<const Recording>()>& copy) {
+  using Clock = std::chrono::steady_clock;
+  const auto begun = Clock::now();
+  if (begun < next_copy_) return;
+  publish(copy(), false);
+  next_copy_ = begun + std::max<Clock::duration>(std::chrono::seconds(1), 20 * (Clock::now() - begun));
+}
+
 void PageServer::stop() { work_->stop(); }
 
 }  // namespace mixstack::serve

@@ -1,7 +1,9 @@
 // Serves the viewer page of a recording on a loopback port.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,12 +34,17 @@ class PageServer {
   /// Shows this recording from now on; nobody may change it afterwards. `ended`: no newer one will come.
   void publish(std::shared_ptr<const Recording> recording, bool ended);
 
+  /// Shows a copy that `copy` makes, at most once a second, and so rarely that copying takes at most a twentieth of the
+  /// time. Not by several threads at once.
+  void publish_rarely(const std::function<std::shared_ptr<const Recording>()>& copy);
+
   /// Ends the thread and closes all connections. No client can delay it.
   void stop();
 
  private:
   class Work;
   std::unique_ptr<Work> work_;
+  std::chrono::steady_clock::time_point next_copy_{};
 };
 
 }  // namespace mixstack::serve

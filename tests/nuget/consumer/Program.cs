@@ -14,6 +14,8 @@ return args switch
     ["thread", var pid] => Consumer.Try(() => Consumer.Frames(
         MixStack.Dump(int.Parse(pid), new DumpOptions { Threads = [uint.Parse(pid)], MaxFrames = 3 }))),
     ["core", var path] => Consumer.Try(() => Consumer.Frames(MixStack.DumpCore(path))),
+    ["record", var pid] => Consumer.Try(() => Consumer.Record(int.Parse(pid))),
+    ["cancel", var pid] => Consumer.Try(() => Consumer.Cancelled(int.Parse(pid))),
     ["self"] => Consumer.Self(),
     ["version"] => Consumer.Try(() => MixStack.Version.ToString()),
     ["many", var pid] => Consumer.Many(int.Parse(pid)),
@@ -51,6 +53,25 @@ static class Consumer
             return string.Join('\n', dump.Threads.SelectMany(thread => thread.Frames.Select(frame =>
                 $"{thread.Id}\t{thread.ManagedId}\t{thread.Name}\t{thread.StopReason}\t{frame.Kind}\t{frame.Trust}\t{frame.Name}\t{frame}")));
         }
+    }
+
+    /// <summary>Two seconds of wall time: reports of progress, samples, the first bytes of a file, then functions.</summary>
+    public static string Record(int pid)
+    {
+        int reports = 0;
+        using ProcessRecording recording = MixStack.Record(pid, TimeSpan.FromSeconds(2), new RecordOptions { Progress = (_, _) => reports++ });
+        string file = System.Text.Encoding.UTF8.GetString(recording.File("speedscope"));
+        return $"{reports}\t{recording.Samples}\t{file.Contains("speedscope.app/file-format-schema.json")}\n" +
+            string.Join('\n', recording.Functions.Select(function => $"{function.Self.TotalMilliseconds}\t{function.Name}"));
+    }
+
+    /// <summary>An hour, which the caller ends after some samples.</summary>
+    public static string Cancelled(int pid)
+    {
+        using CancellationTokenSource source = new();
+        RecordOptions options = new() { Progress = (_, samples) => { if (samples > 10) source.Cancel(); } };
+        using ProcessRecording recording = MixStack.Record(pid, TimeSpan.FromHours(1), options, source.Token);
+        return $"{recording.Samples}";
     }
 
     /// <summary>All threads of this very program, while one of them waits.</summary>
