@@ -138,7 +138,15 @@ TEST_P(ThreadWaitsOfReleases, AReaderWaitsForTheWriterAWriterForUpgradersToo) {
   EXPECT_EQ(wait.owners, (std::vector<std::uint32_t>{1002, 1003}));
   heap_.memory.put_u32(lock + FakeHandles::kWriter, 99);
   heap_.memory.put_u32(lock + FakeHandles::kUpgrader, 0);
-  EXPECT_TRUE(wait_of({kWaitOne, kMain}, {lock}).owners.empty()) << "no such thread";
+  wait = wait_of({kWaitOne, kMain}, {lock});
+  EXPECT_TRUE(wait.owners.empty()) << "no such thread";
+  EXPECT_TRUE(wait.owner_has_ended) << "nobody can leave it";
+  EXPECT_FALSE(wait.gives_up);
+  call_[3] = 0x7000;
+  EXPECT_TRUE(wait_of({kWaitOne, kMain}, {lock}).gives_up) << "the call has a time";
+  heap_.memory.put_u32(lock + FakeHandles::kWriter, 0xffffffff);
+  wait = wait_of({kWaitOne, kMain}, {lock});
+  EXPECT_TRUE(wait.owners.empty() && !wait.owner_has_ended) << "nobody writes";
   heap_.memory.put_u64(lock + FakeHandles::kWriteEvent, heap_.new_handle(heap_.new_waitable(1)));
   EXPECT_NE(wait_of({kWaitOne, kMain}, {lock}).kind, WaitKind::reader_writer_lock) << "not its event";
 }
@@ -202,6 +210,11 @@ TEST_P(ThreadWaitsOfReleases, AJoinNamesTheOtherThread) {
   EXPECT_EQ(wait.owners, (std::vector<std::uint32_t>{1002}));
   heap_.memory.put_u64(other + 24, 0x1000);
   EXPECT_EQ(wait_of({kJoin, kMain}, {other}).kind, WaitKind::none) << "a thread of none that is known";
+  EXPECT_EQ(wait_of({kJoin, kMain}, {self, other}).kind, WaitKind::none) << "the caller's word, not what Join has";
+  EXPECT_EQ(wait_of({kMain, kJoin, kMain}, {self}).kind, WaitKind::none) << "not in the frame of Join";
+  wait = wait_of({kJoin, kMain}, {self});
+  EXPECT_EQ(wait.kind, WaitKind::thread_join);
+  EXPECT_EQ(wait.owners, (std::vector<std::uint32_t>{1001})) << "its own end";
 }
 
 TEST_P(ThreadWaitsOfReleases, AClassConstructorHasHolderAndClassOrIsNone) {

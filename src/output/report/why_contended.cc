@@ -39,7 +39,40 @@ std::size_t threads_that_wait(std::span<const Contention> contended) {
   return threads.size();
 }
 
+/// Whether a thread waits, without a time, for what somebody must do who cannot be told from outside.
+bool has_open_end(const ThreadDump& thread) {
+  if (!thread.wait || !thread.wait->owners.empty() || thread.wait->timeout || thread.wait->gives_up) return false;
+  switch (thread.wait->kind) {
+    case WaitKind::monitor_wait:
+    case WaitKind::condition:
+    case WaitKind::semaphore_slim:
+    case WaitKind::reset_event_slim:
+    case WaitKind::countdown:
+    case WaitKind::barrier:
+    case WaitKind::blocking_collection:
+    case WaitKind::wait_handle:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
+
+std::string open_end_words(const ProcessDump& dump) {
+  for (const ThreadDump& t : dump.threads) {
+    if (!t.wait || t.wait->timeout || t.wait->gives_up || t.wait->proof == Proof::likely) continue;
+    const WaitKindFacts& facts = facts_of(t.wait->kind);
+    if (facts.is_for_any || facts.is_for_an_end || facts.role != OwnerRole::holder) continue;
+    for (const std::uint32_t id : t.wait->owners) {
+      const ThreadDump* owner = find_thread(dump, id);
+      if (owner == nullptr || !has_open_end(*owner)) continue;
+      return fmt::format("thread {} waits behind {}, which {}, and who ends that is not known",
+                         thread_words(dump, t.tid), thread_words(dump, id), wait_words(dump, *owner));
+    }
+  }
+  return {};
+}
 
 std::string nothing_words(const ProcessDump& dump, std::span<const Contention> contended) {
   if (!knows_waits(dump)) {
@@ -50,9 +83,11 @@ std::string nothing_words(const ProcessDump& dump, std::span<const Contention> c
   }
   constexpr std::string_view kNoCycle =
       "Nothing is stuck as far as can be seen: no thread waits for another in a cycle";
-  if (contended.empty()) return fmt::format("{}, and none has held three others up for long.", kNoCycle);
-  return fmt::format("{}. But {} threads wait for {}.", kNoCycle, threads_that_wait(contended),
-                     contended.size() == 1 ? "one lock" : fmt::format("{} locks", contended.size()));
+  std::string open_end = open_end_words(dump);
+  if (!open_end.empty()) open_end = " But " + open_end + ".";
+  if (contended.empty()) return fmt::format("{}, and none has held three others up for long.{}", kNoCycle, open_end);
+  return fmt::format("{}. But {} threads wait for {}.{}", kNoCycle, threads_that_wait(contended),
+                     contended.size() == 1 ? "one lock" : fmt::format("{} locks", contended.size()), open_end);
 }
 
 void write_contended(Painter& out, const ProcessDump& dump, std::span<const Contention> contended) {
