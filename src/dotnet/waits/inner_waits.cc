@@ -1,11 +1,9 @@
-// Waits that are parts of another one: of a SpinLock, of a SemaphoreSlim for a task of its own, for a result of F#; and
-// a thread's wait for its own end.
+// Waits that are parts of another one: of a SpinLock, of a SemaphoreSlim for a task of its own, for a result of F#.
 #include <algorithm>
 #include <unordered_map>
 
 #include "dotnet/bcl/async_plumbing.h"
 #include "dotnet/bcl/locks.h"
-#include "dotnet/bcl/threads.h"
 #include "dotnet/bcl/waits.h"
 #include "dotnet/waits/thread_waits.h"
 
@@ -53,25 +51,6 @@ ThreadWait ThreadWaits::spin_lock(const WaitingThread& at) {
   else
     wait.owners = {static_cast<std::uint32_t>(os_id_of_managed(static_cast<std::int32_t>(value)))};
   return wait;
-}
-
-/// Thread.Join hands the runtime a reference to a variable of its own, in which the other thread is
-/// (Thread.CoreCLR.cs). The frame may have the caller's words, too: where another thread's object is among them, that
-/// is the one.
-bool ThreadWaits::joins_itself(const WaitingThread& at) {
-  const auto is_join = [](const WaitFrame& f) { return f.is_managed && f.method.starts_with(bcl::kJoin); };
-  const auto frame = std::find_if(at.frames.begin(), at.frames.end(), is_join);
-  if (frame == at.frames.end() || frame->cfa <= frame->sp) return false;
-  std::vector<Address> words(std::min<std::size_t>((frame->cfa - frame->sp) / 8, kMostWords));
-  const auto n = objects_.memory().reader().read_some(frame->sp, std::as_writable_bytes(std::span(words)));
-  words.resize(n ? *n / sizeof(Address) : 0);
-  bool has_itself = false;
-  for (const Address word : words) {
-    if (!may_be_object(word, at) || !objects_.is_a(word, bcl::Thread::kType)) continue;
-    if (objects_.value<std::uint64_t>(word, bcl::Thread::kNative) != at.thread->address) return false;
-    has_itself = true;
-  }
-  return has_itself;
 }
 
 /// SemaphoreSlim.Wait waits for a task of WaitAsync as soon as somebody else does: what the program waits for is the

@@ -524,7 +524,7 @@ ThreadWait ThreadWaits::join(const WaitingThread& at, const Candidates& found) {
     const Address native = objects_.value<std::uint64_t>(c.address, bcl::Thread::kNative).value_or(0);
     const auto is_it = [native](const ManagedThread& t) { return t.address == native; };
     const auto other = std::find_if(threads_.begin(), threads_.end(), is_it);
-    if (other == threads_.end() || (other->address == at.thread->address && !joins_itself(at))) continue;
+    if (other == threads_.end() || other->address == at.thread->address) continue;
     wait.kind = WaitKind::thread_join;
     wait.proof = Proof::likely;
     wait.object = object(c.address);

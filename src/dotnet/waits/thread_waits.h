@@ -97,7 +97,6 @@ class ThreadWaits {
   [[nodiscard]] ThreadWait handle_wait(const WaitingThread& at, const Candidates& found);
   [[nodiscard]] ThreadWait handle_behind(const WaitingThread& at, const Handles& handles, const Candidates& found);
   [[nodiscard]] ThreadWait join(const WaitingThread& at, const Candidates& found);
-  [[nodiscard]] bool joins_itself(const WaitingThread& at);
   [[nodiscard]] ThreadWait class_constructor(const ManagedThread& thread);
   [[nodiscard]] ThreadWait finalizers() const;
   [[nodiscard]] ThreadWait callback(const WaitingThread& at);

@@ -210,11 +210,6 @@ TEST_P(ThreadWaitsOfReleases, AJoinNamesTheOtherThread) {
   EXPECT_EQ(wait.owners, (std::vector<std::uint32_t>{1002}));
   heap_.memory.put_u64(other + 24, 0x1000);
   EXPECT_EQ(wait_of({kJoin, kMain}, {other}).kind, WaitKind::none) << "a thread of none that is known";
-  EXPECT_EQ(wait_of({kJoin, kMain}, {self, other}).kind, WaitKind::none) << "the caller's word, not what Join has";
-  EXPECT_EQ(wait_of({kMain, kJoin, kMain}, {self}).kind, WaitKind::none) << "not in the frame of Join";
-  wait = wait_of({kJoin, kMain}, {self});
-  EXPECT_EQ(wait.kind, WaitKind::thread_join);
-  EXPECT_EQ(wait.owners, (std::vector<std::uint32_t>{1001})) << "its own end";
 }
 
 TEST_P(ThreadWaitsOfReleases, AClassConstructorHasHolderAndClassOrIsNone) {

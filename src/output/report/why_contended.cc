@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/words/event_wait.h"
 #include "base/words/wait_kinds.h"
 #include "output/report/json_fields.h"
 #include "output/report/wait_words.h"
@@ -39,8 +40,19 @@ std::size_t threads_that_wait(std::span<const Contention> contended) {
   return threads.size();
 }
 
-/// Whether a thread waits, without a time, for what somebody must do who cannot be told from outside.
-bool has_open_end(const ThreadDump& thread) {
+/// Whether the async methods that a thread waits for await what somebody must do who cannot be told from outside.
+bool awaits_open_end(const ProcessDump& dump, ThreadId waiter) {
+  const auto is_open = [waiter](const AsyncChain& c) {
+    return c.waiter == waiter && c.runner == 0 && !c.is_queued && !c.gives_up && c.proof != Proof::likely &&
+           (c.end == AsyncEnd::semaphore || c.end == AsyncEnd::promise || c.end == AsyncEnd::source);
+  };
+  return std::any_of(dump.runtimes.begin(), dump.runtimes.end(), [&](const RuntimeSummary& r) {
+    return r.pending && std::any_of(r.pending->chains.begin(), r.pending->chains.end(), is_open);
+  });
+}
+
+/// Likewise of a thread, which waits without a time.
+bool has_open_end(const ProcessDump& dump, const ThreadDump& thread) {
   if (!thread.wait || !thread.wait->owners.empty() || thread.wait->timeout || thread.wait->gives_up) return false;
   switch (thread.wait->kind) {
     case WaitKind::monitor_wait:
@@ -50,8 +62,11 @@ bool has_open_end(const ThreadDump& thread) {
     case WaitKind::countdown:
     case WaitKind::barrier:
     case WaitKind::blocking_collection:
-    case WaitKind::wait_handle:
       return true;
+    case WaitKind::wait_handle:
+      return is_event(*thread.wait);
+    case WaitKind::task:
+      return awaits_open_end(dump, thread.tid);
     default:
       return false;
   }
@@ -63,10 +78,10 @@ std::string open_end_words(const ProcessDump& dump) {
   for (const ThreadDump& t : dump.threads) {
     if (!t.wait || t.wait->timeout || t.wait->gives_up || t.wait->proof == Proof::likely) continue;
     const WaitKindFacts& facts = facts_of(t.wait->kind);
-    if (facts.is_for_any || facts.is_for_an_end || facts.role != OwnerRole::holder) continue;
+    if (facts.is_for_any || facts.is_for_an_end || facts.role != OwnerRole::holder || is_event(*t.wait)) continue;
     for (const std::uint32_t id : t.wait->owners) {
       const ThreadDump* owner = find_thread(dump, id);
-      if (owner == nullptr || !has_open_end(*owner)) continue;
+      if (owner == nullptr || !has_open_end(dump, *owner)) continue;
       return fmt::format("thread {} waits behind {}, which {}, and who ends that is not known",
                          thread_words(dump, t.tid), thread_words(dump, id), wait_words(dump, *owner));
     }
@@ -83,11 +98,13 @@ std::string nothing_words(const ProcessDump& dump, std::span<const Contention> c
   }
   constexpr std::string_view kNoCycle =
       "Nothing is stuck as far as can be seen: no thread waits for another in a cycle";
-  std::string open_end = open_end_words(dump);
-  if (!open_end.empty()) open_end = " But " + open_end + ".";
-  if (contended.empty()) return fmt::format("{}, and none has held three others up for long.{}", kNoCycle, open_end);
-  return fmt::format("{}. But {} threads wait for {}.{}", kNoCycle, threads_that_wait(contended),
-                     contended.size() == 1 ? "one lock" : fmt::format("{} locks", contended.size()), open_end);
+  if (contended.empty()) {
+    const std::string open_end = open_end_words(dump);
+    return fmt::format("{}, and none has held three others up for long.{}", kNoCycle,
+                       open_end.empty() ? "" : " But " + open_end + ".");
+  }
+  return fmt::format("{}. But {} threads wait for {}.", kNoCycle, threads_that_wait(contended),
+                     contended.size() == 1 ? "one lock" : fmt::format("{} locks", contended.size()));
 }
 
 void write_contended(Painter& out, const ProcessDump& dump, std::span<const Contention> contended) {

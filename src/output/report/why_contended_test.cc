@@ -59,6 +59,21 @@ TEST(WhyContended, WhoHoldsALockAndWaitsForWhatHasNoOwnerIsNamed) {
   dump.threads[1].wait = wait_of(WaitKind::semaphore_slim, Proof::proved);
   dump.threads[0].wait->kind = WaitKind::thread_join;
   EXPECT_EQ(open_end_words(dump), "") << "hosts wait so";
+  dump.threads[0].wait->kind = WaitKind::lock;
+  dump.threads[1].wait = wait_of(WaitKind::wait_handle, Proof::proved);
+  dump.threads[1].wait->object.type = "System.Threading.Mutex";
+  EXPECT_EQ(open_end_words(dump), "") << "it has an owner, who was not found";
+  dump.threads[1].wait->object.type = "System.Threading.ManualResetEvent";
+  EXPECT_NE(open_end_words(dump), "");
+  dump.threads[1].wait = wait_of(WaitKind::task, Proof::proved);
+  EXPECT_EQ(open_end_words(dump), "");
+  AsyncChain& chain = dump.runtimes[0].pending.emplace().chains.emplace_back();
+  chain.waiter = 2;
+  chain.end = AsyncEnd::semaphore;
+  chain.proof = Proof::proved;
+  EXPECT_NE(open_end_words(dump), "");
+  chain.end = AsyncEnd::delay;
+  EXPECT_EQ(open_end_words(dump), "");
 }
 
 TEST(WhyContended, HowManyWhatWhoAndWhatTheyDo) {
