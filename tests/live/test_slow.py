@@ -224,6 +224,7 @@ class Memory(SlowCase):
             with self.subTest(server=server):
                 self.judge("forced_collections", "collections", "Depot.Ledger.Close(", environment={"DOTNET_gcServer": server})
         self.judge("forced_by_timer", "collections", "Depot.Ledger.Settle(")
+        self.judge("forced_young", "collections", "Depot.Ledger.Sweep(")
 
     def test_managed_growth(self):
         # No program has given anything back before its first full collections.
@@ -291,6 +292,8 @@ class Files(SlowCase):
         cause = self.judge("tiny_writes", "writes", "Depot.Audit.Note(")
         self.assertIn("audit.log", str(cause))
         self.judge("tiny_writes_text", "writes", "Depot.Trace.Step(")
+        cause = self.judge("tiny_writes_opened", "writes", "Depot.Diary.Append(")
+        self.assertNotIn("memfd", str(cause))
 
     def test_flushes(self):
         cause = self.judge("fsync_workers", "disk", "Depot.Wal.Commit(")

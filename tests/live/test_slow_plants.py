@@ -140,6 +140,8 @@ class Memory(Plants):
                 truth, _ = self.plant(scenario, 2, forced=2, pause_ms=60)
                 self.assertAlmostEqual(truth["gen2"] / truth["forced"], 1, delta=0.6, msg=truth)
                 self.assert_without(truth, "large_bytes", "exceptions")
+        truth, _ = self.plant("forced_young", forced=500, pause_ms=60)
+        self.assertLess(truth["gen2"], 2, truth)
 
     def test_managed_growth(self):
         for scenario in ("managed_leak", "managed_leak_callbacks"):
@@ -228,7 +230,7 @@ class Pool(Plants):
 
 class Files(Plants):
     def test_tiny_writes(self):
-        for scenario in ("tiny_writes", "tiny_writes_text"):
+        for scenario in ("tiny_writes", "tiny_writes_text", "tiny_writes_opened"):
             with self.subTest(scenario):
                 truth, kernel = self.plant(scenario, writes=3000)
                 self.assertGreater(kernel["write_calls"], 0.7 * truth["writes"], (truth, kernel))

@@ -121,6 +121,24 @@ class Why(WhyCase):
                 self.assertEqual((status, verdict["kind"], verdict["is_certain"], verdict["threads"]),
                                  (STUCK, "orphaned_lock", True, 2))
 
+    def test_a_reader_writer_lock_whose_writer_has_ended(self):
+        with processes.scenario("orphaned_rwlock") as debuggee:
+            status, answer = self.why(debuggee.pid)
+            threads = self.compare(answer, self.truth(debuggee))
+            self.assertTrue(all(threads[name]["wait"]["owner_has_ended"] for name in ("reader", "writer")))
+            [verdict] = answer["verdicts"]
+            self.assertEqual((status, verdict["kind"], verdict["is_certain"], verdict["threads"]), (STUCK, "orphaned_lock", True, 2))
+            self.assertEqual(answer["causes"], [])
+
+    def test_a_holder_that_waits_for_what_has_no_owner_is_not_called_fine(self):
+        with processes.scenario("monitor_and_semaphore") as debuggee:
+            status, answer = self.why(debuggee.pid)
+            self.compare(answer, self.truth(debuggee))
+            self.assertEqual((status, answer["verdicts"]), (FINE, []))
+            _, text, _, _ = mixstack_dump.run("why", debuggee.pid)
+            self.assertNotIn("Nothing is wrong", text)
+            self.assertRegex(text, r'But thread \d+ "behind" waits behind \d+ "holder", which waits for the semaphore .*, and who ends that is not known')
+
     def test_places_are_of_the_program(self):
         with processes.scenario("lazy_waits") as debuggee:
             _, answer = self.why(debuggee.pid)

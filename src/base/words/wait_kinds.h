@@ -24,7 +24,6 @@ struct WaitKindFacts {
   bool is_for_any = false;        ///< for any of several: no single owner blocks the thread
   bool is_for_an_end = false;     ///< the thread may have nothing else to do, like a host that waits for its services
   bool is_told_by_call = false;   ///< the system call says the same
-  bool tells_its_timeout = true;  ///< false: a timeout cannot be read, it may or may not wait for ever
   bool object_is_a_place = true;  ///< the object's address is useful to people
 };
 

@@ -72,16 +72,18 @@ std::optional<ThreadPool> ThreadPoolReader::read() {
   return out;
 }
 
+/// Workers' own queues first: what a worker waits for is mostly there, and the common queue may have more items than
+/// are read.
 void ThreadPoolReader::read_queues(Address work_queue) {
+  const Address list = objects_.types().find(bcl::kCoreLib, bcl::LocalQueues::kType);
+  const Address locals = objects_.static_reference(list, bcl::LocalQueues::kQueues).value_or(0);
+  for (const Address queue : objects_.references_in(locals, kMostQueues))
+    if (queue != 0) read_local_queue(queue);
   for (const std::string_view field : {bcl::WorkQueue::kHigh, bcl::WorkQueue::kItems, bcl::WorkQueue::kLow})
     if (const Address queue = objects_.reference(work_queue, field).value_or(0); queue != 0) read_queue(queue);
   const Address assignable = objects_.reference(work_queue, bcl::WorkQueue::kAssignable).value_or(0);
   for (const Address queue : objects_.references_in(assignable, kMostQueues))
     if (queue != 0) read_queue(queue);
-  const Address list = objects_.types().find(bcl::kCoreLib, bcl::LocalQueues::kType);
-  const Address locals = objects_.static_reference(list, bcl::LocalQueues::kQueues).value_or(0);
-  for (const Address queue : objects_.references_in(locals, kMostQueues))
-    if (queue != 0) read_local_queue(queue);
 }
 
 void ThreadPoolReader::read_queue(Address concurrent_queue) {

@@ -42,15 +42,15 @@ ThreadWait ThreadWaits::wait_for_lock(const WaitingThread& at, const BlockingRec
   return wait;
 }
 
-/// The owner's managed id is all that a Lock keeps. Ids of threads that have ended are given to new ones, as the
-/// runtime itself takes them for the owner then. In a running process the owner may be younger than the list of
-/// threads: then the list is read again, and after it the Lock's owner.
-void ThreadWaits::describe_managed_owner(const LockState& lock, ThreadWait& wait) {
-  if (lock.managed_owner == 0) return;
+/// The owner's managed id is all that a Lock and a reader-writer lock keep. Ids of threads that have ended are given to
+/// new ones, as the runtime itself takes them for the owner then. In a running process the owner may be younger than
+/// the list of threads: then the list is read again, and after it the lock's field.
+void ThreadWaits::describe_managed_owner(std::uint32_t id, Address lock, std::string_view field, ThreadWait& wait) {
+  if (id == 0) return;
   bool is_dead = false;
   std::uint64_t owner = 0;
   const auto look_at = [&](const ManagedThread& t) {
-    if (t.id != lock.managed_owner) return true;
+    if (t.id != id) return true;
     if (t.os_id == 0 || t.is_dead())
       is_dead = true;
     else
@@ -61,9 +61,9 @@ void ThreadWaits::describe_managed_owner(const LockState& lock, ThreadWait& wait
     if (!look_at(t)) break;
   if (owner == 0 && !is_dead && now_ != nullptr) {
     const Error error = visit_threads(objects_.memory().with(*now_), look_at);
-    const auto place = objects_.place(lock.object, bcl::Lock::kOwner);
+    const auto place = objects_.place(lock, field);
     const auto again = place ? now_->read<std::uint32_t>(*place) : Result<std::uint32_t>(0);
-    if (owner == 0 && (error.code != ErrorCode::none || !again || *again != lock.managed_owner)) return;
+    if (owner == 0 && (error.code != ErrorCode::none || !again || *again != id)) return;
   }
   if (owner != 0)
     wait.owners.push_back(static_cast<std::uint32_t>(owner));

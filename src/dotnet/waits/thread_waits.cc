@@ -190,7 +190,7 @@ ThreadWait ThreadWaits::recorded_wait(const WaitingThread& at, std::span<const B
 /// name is not the owner. In a running process the owner may be younger than the list of threads: then its thread id is
 /// reported, and the caller knows whether there is such a thread.
 void ThreadWaits::describe_owner(const LockState& lock, ThreadWait& wait) {
-  if (lock.is_by_managed_id) return describe_managed_owner(lock, wait);
+  if (lock.is_by_managed_id) return describe_managed_owner(lock.managed_owner, lock.object, bcl::Lock::kOwner, wait);
   constexpr std::uint64_t kNone = 0, kOrphan = ~std::uint64_t{0};
   const ManagedThread* owner = nullptr;
   bool is_dead = false;
@@ -385,18 +385,24 @@ std::uint64_t ThreadWaits::os_id_of_managed(std::int32_t id) const {
 
 /// Owners that block waiters for `event`, one of the lock's four: a reader is blocked by a writer only, an upgradeable
 /// reader by another one and a writer, a writer by all.
-void ThreadWaits::describe_reader_writer_lock(Address lock, std::string_view event, ThreadWait& wait) {
+void ThreadWaits::describe_reader_writer_lock(const WaitingThread& at, Address lock, std::string_view event,
+                                              ThreadWait& wait) {
   wait.kind = WaitKind::reader_writer_lock;
   wait.object = object(lock);
   wait.is_reading = event == bcl::ReaderWriterLock::kReadEvent;
   for (const std::string_view field : {bcl::ReaderWriterLock::kWriter, bcl::ReaderWriterLock::kUpgrader}) {
     if (wait.is_reading && field == bcl::ReaderWriterLock::kUpgrader) continue;
-    const std::uint64_t id = os_id_of_managed(objects_.value<std::int32_t>(lock, field).value_or(-1));
-    if (id != 0) wait.owners.push_back(static_cast<std::uint32_t>(id));
+    const std::int32_t id = objects_.value<std::int32_t>(lock, field).value_or(-1);
+    if (id > 0) describe_managed_owner(static_cast<std::uint32_t>(id), lock, field, wait);
   }
   // Where nobody writes, a writer that waits holds up the readers that come after it: all wait for those who read now.
-  if ((wait.is_reading && !wait.owners.empty()) || event == bcl::ReaderWriterLock::kUpgradeEvent) return;
-  // Readers: each thread keeps a list of the locks that it reads under.
+  const bool is_written = wait.is_reading && (!wait.owners.empty() || wait.owner_has_ended);
+  if (!is_written && event != bcl::ReaderWriterLock::kUpgradeEvent) add_readers(lock, wait);
+  wait.gives_up = may_give_up(at);
+}
+
+/// Each thread keeps a list of the locks that it reads under.
+void ThreadWaits::add_readers(Address lock, ThreadWait& wait) {
   const auto lock_id = objects_.value<std::int64_t>(lock, bcl::ReaderWriterLock::kId);
   const Address type = objects_.type_of(lock);
   std::size_t readers = 0;
@@ -490,7 +496,7 @@ ThreadWait ThreadWaits::handle_wait(const WaitingThread& at, const Candidates& f
           bcl::ReaderWriterLock::kWaitUpgradeEvent}) {
       if (!is_waited(handles, objects_.reference(c.address, field).value_or(0))) continue;
       wait.proof = Proof::proved;
-      describe_reader_writer_lock(c.address, field, wait);
+      describe_reader_writer_lock(at, c.address, field, wait);
       return wait;
     }
   }

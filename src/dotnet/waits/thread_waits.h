@@ -81,7 +81,7 @@ class ThreadWaits {
   [[nodiscard]] bool by_socket(Address event, const Candidates& found, ThreadWait& wait);
   [[nodiscard]] bool by_process(const Handles& handles, const Candidates& found, ThreadWait& wait);
   void describe_owner(const LockState& lock, ThreadWait& wait);
-  void describe_managed_owner(const LockState& lock, ThreadWait& wait);
+  void describe_managed_owner(std::uint32_t id, Address lock, std::string_view field, ThreadWait& wait);
   [[nodiscard]] static bool may_give_up(const WaitingThread& at);
   void describe_mutex(const WaitingThread& at, ThreadWait& wait);
   [[nodiscard]] Handles handles_of(const WaitingThread& at, const Candidates& found);
@@ -120,7 +120,8 @@ class ThreadWaits {
   [[nodiscard]] bool all_of_event(Address event, const Candidates& found, ThreadWait& wait);
   [[nodiscard]] bool any_of_promise(Address promise, ThreadWait& wait);
   void describe_task(Address task, ThreadWait& wait);
-  void describe_reader_writer_lock(Address lock, std::string_view event, ThreadWait& wait);
+  void describe_reader_writer_lock(const WaitingThread& at, Address lock, std::string_view event, ThreadWait& wait);
+  void add_readers(Address lock, ThreadWait& wait);
   [[nodiscard]] WaitedObject object(Address address);
   [[nodiscard]] std::uint64_t os_id_of_managed(std::int32_t id) const;
 

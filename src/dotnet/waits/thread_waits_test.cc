@@ -138,7 +138,15 @@ TEST_P(ThreadWaitsOfReleases, AReaderWaitsForTheWriterAWriterForUpgradersToo) {
   EXPECT_EQ(wait.owners, (std::vector<std::uint32_t>{1002, 1003}));
   heap_.memory.put_u32(lock + FakeHandles::kWriter, 99);
   heap_.memory.put_u32(lock + FakeHandles::kUpgrader, 0);
-  EXPECT_TRUE(wait_of({kWaitOne, kMain}, {lock}).owners.empty()) << "no such thread";
+  wait = wait_of({kWaitOne, kMain}, {lock});
+  EXPECT_TRUE(wait.owners.empty()) << "no such thread";
+  EXPECT_TRUE(wait.owner_has_ended) << "nobody can leave it";
+  EXPECT_FALSE(wait.gives_up);
+  call_[3] = 0x7000;
+  EXPECT_TRUE(wait_of({kWaitOne, kMain}, {lock}).gives_up) << "the call has a time";
+  heap_.memory.put_u32(lock + FakeHandles::kWriter, 0xffffffff);
+  wait = wait_of({kWaitOne, kMain}, {lock});
+  EXPECT_TRUE(wait.owners.empty() && !wait.owner_has_ended) << "nobody writes";
   heap_.memory.put_u64(lock + FakeHandles::kWriteEvent, heap_.new_handle(heap_.new_waitable(1)));
   EXPECT_NE(wait_of({kWaitOne, kMain}, {lock}).kind, WaitKind::reader_writer_lock) << "not its event";
 }

@@ -52,7 +52,10 @@ bool OuterFrames::goes_on_from(const MemorySlice& copy, Address from) const {
 }
 
 std::vector<std::byte> OuterFrames::whole(const MemorySlice& copy) const {
-  const auto beyond = std::span(bytes_).subspan(copy.base + copy.bytes.size() - base_);
+  // A copy of many bytes may reach beyond the stack, into what is mapped above it.
+  const Address end = copy.base + copy.bytes.size();
+  const bool goes_on = end >= base_ && end - base_ <= bytes_.size();
+  const auto beyond = goes_on ? std::span(bytes_).subspan(end - base_) : std::span<const std::byte>();
   std::vector<std::byte> all;
   all.reserve(copy.bytes.size() + beyond.size());
   all.insert(all.end(), copy.bytes.begin(), copy.bytes.end());

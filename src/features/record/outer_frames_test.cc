@@ -37,6 +37,13 @@ TEST_F(Deep, GoesOnFromACopyWithTheSameEnd) {
   EXPECT_FALSE(stack.goes_on_from({0x1f800, copy}, 0x1f900)) << "it reaches beyond what was read";
 }
 
+TEST_F(Deep, ACopyThatReachesBeyondTheStackIsWhole) {
+  const auto copy = filled(0x1000, 1);
+  EXPECT_EQ(stack.whole({kEnd - 0x800, copy}).size(), copy.size());
+  EXPECT_EQ(stack.whole({kEnd - 0x1000, copy}).size(), copy.size()) << "it ends with the stack";
+  EXPECT_EQ(stack.whole({kBegin - 0x1800, copy}).size(), copy.size()) << "it ends before what was read";
+}
+
 TEST_F(Deep, FindsTheFrameThatACopyEndsWith) {
   EXPECT_EQ(stack.find(frame_at(0x18000, 3)), 2u);
   EXPECT_EQ(stack.find(frame_at(0x18000, 5)), std::nullopt) << "called from elsewhere";

@@ -124,6 +124,35 @@ std::optional<double> processors_between(const Counters& before, const Counters&
   return std::max(std::chrono::duration<double>(cpu).count() / seconds, 0.0);
 }
 
+bool stands_still(const Counters& before, const Counters& after) {
+  constexpr double kStill = 0.01;           // processors
+  constexpr std::uint64_t kFewFaults = 16;  // of pages
+  const KernelCounters &then = before.kernel, &now = after.kernel;
+  const double seconds = seconds_between(before, after);
+  const auto stays = [](const std::optional<std::uint64_t>& a, const std::optional<std::uint64_t>& b) {
+    return a && b && *a == *b;
+  };
+  const auto hardly = [&](const std::optional<double>& value) { return value && *value < kStill; };
+  const auto allocated = allocated_between(before, after, seconds);
+  return hardly(processors_between(before, after)) && hardly(ready_between(before, after)) && allocated &&
+         *allocated == 0 && then.minor_faults && now.minor_faults &&
+         *now.minor_faults - *then.minor_faults < kFewFaults && stays(then.children_faults, now.children_faults) &&
+         stays(sum_of(before, exceptions_of), sum_of(after, exceptions_of)) &&
+         stays(sum_of(before, methods_of), sum_of(after, methods_of)) &&
+         stays(collections_of(before, 0), collections_of(after, 0)) && stays(then.writes, now.writes);
+}
+
+bool was_quiet(const Counters& now, std::chrono::nanoseconds uptime) {
+  constexpr double kQuiet = 0.03, kFewExceptions = 5, kFewCollections = 0.2;  // processors; a second
+  constexpr std::chrono::seconds kLeastUptime{2};
+  const double seconds = std::chrono::duration<double>(uptime).count();
+  const auto exceptions = sum_of(now, exceptions_of), collections = collections_of(now, 0);
+  if (uptime < kLeastUptime || !now.kernel.user || !now.kernel.system || !exceptions || !collections) return false;
+  const double used = std::chrono::duration<double>(*now.kernel.user + *now.kernel.system).count();
+  return used < kQuiet * seconds && static_cast<double>(*exceptions) < kFewExceptions * seconds &&
+         static_cast<double>(*collections) < kFewCollections * seconds && now.kernel.children_faults.value_or(1) == 0;
+}
+
 Health health_of(const Counters& before, const Counters& after, const ProcessDump& dump) {
   Health health;
   const double seconds = seconds_between(before, after);
@@ -143,7 +172,7 @@ Health health_of(const Counters& before, const Counters& after, const ProcessDum
   if (const auto time = sum_of(after, compiling_of))
     health.all_compiling = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::nanoseconds(static_cast<std::int64_t>(*time)));
-  if (health.time < kLeastBetween) return health;
+  if (health.time < kLeastBetween && !stands_still(before, after)) return health;
   health.processors = processors_between(before, after);
   health.ready = ready_between(before, after);
   health.collections = rate(collections_of(before, 0), collections_of(after, 0), seconds);

@@ -34,6 +34,11 @@ inline constexpr double kManyExceptions = 50;
 /// `dump` is of the last look.
 [[nodiscard]] Health health_of(const Counters& before, const Counters& after, const ProcessDump& dump);
 
+/// Whether nothing ran, was allocated or counted between the looks: rates are zero then, however short the time.
+[[nodiscard]] bool stands_still(const Counters& before, const Counters& after);
+/// Whether the process has used hardly anything since it began: what comes in bursts would show in these sums.
+[[nodiscard]] bool was_quiet(const Counters& now, std::chrono::nanoseconds uptime);
+
 /// Whether more exceptions are thrown than a healthy program throws.
 [[nodiscard]] bool throws_often(const Counters& before, const Counters& after);
 

@@ -178,11 +178,17 @@ TEST(Judge, TwoBehindOneAreNoVerdict) {
   EXPECT_TRUE(judge(dump_of({waiting(1, {9}), waiting(2, {9}), thread(9)})).empty());
 }
 
-TEST(Judge, ReaderWriterLocksDoNotTellWhetherTheyWaitForEver) {
-  const auto verdicts = judge(dump_of({waiting(1, {2}, Proof::proved, WaitKind::reader_writer_lock),
-                                       waiting(2, {1}, Proof::proved, WaitKind::reader_writer_lock)}));
+TEST(Judge, AReaderWriterLockIsWaitedForForEverUnlessTheCallHasATime) {
+  ProcessDump dump = dump_of({waiting(1, {2}, Proof::proved, WaitKind::reader_writer_lock),
+                              waiting(2, {1}, Proof::proved, WaitKind::reader_writer_lock)});
+  auto verdicts = judge(dump);
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_TRUE(verdicts[0].is_certain);
+  dump.threads[0].wait->gives_up = true;
+  verdicts = judge(dump);
   ASSERT_EQ(verdicts.size(), 1u);
   EXPECT_FALSE(verdicts[0].is_certain);
+  EXPECT_TRUE(verdicts[0].may_time_out);
 }
 
 TEST(Judge, WhoLetsNoCollectionBegin) {

@@ -74,7 +74,8 @@ std::vector<ChangedFile> changed_between(const process::ProcDir& proc, const std
     if (same_time && was->size == now.size) continue;
     const off_t start = was == before.end() ? 0 : was->size;
     const auto path = proc.read_link(now.descriptor);
-    if (!path) continue;
+    // Nobody writes to memory by a call: the runtime has its code in such a file, and changes it where it is mapped.
+    if (!path || path->starts_with("/memfd:")) continue;
     const auto is_known = [&](const ChangedFile& f) { return f.path == *path; };
     if (std::any_of(changed.begin(), changed.end(), is_known)) continue;
     changed.push_back({*path, now.size > start ? static_cast<std::uint64_t>(now.size - start) : 0});

@@ -91,8 +91,9 @@ void LockTally::note(Lock& lock, const Seen& seen, const ProcessDump& dump, std:
     if (const std::string place = report::place_words(dump, *t); !place.empty()) lock.places[place]++;
     note_clock(lock, *t, at);
   }
+  // An owner that has come back to the lock meanwhile, and waits for it, says nothing of what it does under it.
   for (const ThreadId tid : seen.owner_ids)
-    if (const ThreadDump* owner = report::find_thread(dump, tid))
+    if (const ThreadDump* owner = report::find_thread(dump, tid); owner != nullptr && !seen.waiter_ids.contains(tid))
       if (const std::string doing = doing_words(dump, *owner); !doing.empty()) lock.owner_places[doing]++;
 }
 

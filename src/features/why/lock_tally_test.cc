@@ -64,6 +64,14 @@ TEST(LockTally, OneThreadThatJustCameLeavesTheRestCertain) {
   }
 }
 
+TEST(LockTally, AnOwnerThatWaitsForTheLockAgainDoesNothingUnderIt) {
+  LockTally tally;
+  for (std::uint32_t i = 0; i < 5; i++) tally.add(look(4, {1, 2, 3}, 3), {});
+  const auto causes = causes_of(tally, look(4, {}, 0));
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_TRUE(causes[0].more.empty()) << causes[0].more[0];
+}
+
 TEST(LockTally, MomentsAreNoCause) {
   LockTally tally;
   tally.add(look(4, {1, 2}, 3), {});

@@ -77,6 +77,23 @@ void add_below(const Recording& recording, std::string_view start, SlowCause& ca
   votes.tell(cause);
 }
 
+/// Where the compiler has inlined GC.Collect, the program's method is what called the collector, which works on the
+/// stack of the caller. Hardly any other collection is among those that are mostly asked for.
+void add_collectors(const Recording& recording, SlowCause& cause) {
+  PlaceVotes votes(recording);
+  for (const Sample& sample : recording.samples()) {
+    if (!is_running(recording, sample)) continue;
+    const auto frames = recording.frames_of(sample.stack);
+    const auto is_managed = [&](std::uint32_t f) { return function_at(recording, f).kind == CodeKind::managed; };
+    const auto innermost = std::find_if(frames.begin(), frames.end(), is_managed);
+    if (innermost == frames.begin() || innermost == frames.end() || !function_at(recording, *innermost).is_user)
+      continue;
+    const BusyKind kind = kind_of(recording, frames);
+    if (kind == BusyKind::gc || kind == BusyKind::runtime) votes.add(*innermost, sample.count);
+  }
+  votes.tell(cause);
+}
+
 void add_compilers(const Recording& recording, SlowCause& cause) {
   PlaceVotes votes(recording);
   for (const Sample& sample : recording.samples()) {
@@ -150,6 +167,7 @@ void add_runtime_places(const Recording& recording, const std::optional<Allocato
     if (!cause.place.empty()) continue;
     if (is_forced(cause)) {
       add_below(recording, dotnet::bcl::kCollects, cause);
+      if (cause.place.empty()) add_collectors(recording, cause);
     } else if (cause.kind == SlowKind::collections || is_managed_memory(cause)) {
       add_allocations(recording, most, cause);
     } else if (cause.kind == SlowKind::exceptions) {

@@ -91,6 +91,18 @@ TEST(RuntimePlaces, WhoForcesCollections) {
   EXPECT_FALSE(wants_a_caller(causes));
 }
 
+TEST(RuntimePlaces, WhoForcesCollectionsByAnInlinedCall) {
+  Made made;
+  made.sample(7, {made.clr, made.flush}, 5);
+  made.sample(7, {made.clr, made.number, made.quote}, 9);  // the class library calls the runtime
+  made.sample(7, {made.quote}, 50);
+  auto causes = of(SlowKind::collections);
+  causes[0].title = "FORCED COLLECTIONS";
+  add_runtime_places(made.recording, {}, causes);
+  EXPECT_EQ(causes[0].place, "Shop.Flush() in a.cs:12");
+  EXPECT_EQ(causes[0].samples, 5u);
+}
+
 TEST(RuntimePlaces, WhatNeedsTheCompiler) {
   Made made;
   made.sample(7, {made.clr, made.jit, made.clr, made.quote}, 5);

@@ -60,8 +60,14 @@ SamplePlace place_of_samples(const Recording& recording,
   const auto is_less = [](const auto& a, const auto& b) {
     return a.second.samples != b.second.samples ? a.second.samples < b.second.samples : a.first > b.first;
   };
-  const auto most = std::max_element(places.begin(), places.end(), is_less);
+  auto most = std::max_element(places.begin(), places.end(), is_less);
   if (most == places.end()) return found;
+  // Samples whose callers were lost gather at one function of a library. A method of the program says more.
+  constexpr std::uint64_t kEnough = 5;  // a fifth of the samples
+  auto users = places.end();
+  for (auto at = places.begin(); at != places.end(); ++at)
+    if (recording.functions()[at->first].is_user && (users == places.end() || is_less(*users, *at))) users = at;
+  if (users != places.end() && users->second.samples * kEnough >= found.of) most = users;
   found.samples = most->second.samples;
   found.place = words_of(recording, most->first, most->second);
   return found;

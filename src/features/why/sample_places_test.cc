@@ -51,5 +51,14 @@ TEST_F(Places, NativeCodeAlone) {
   EXPECT_EQ(place(), "write");
 }
 
+TEST_F(Places, StacksWhoseCallersWereLostDoNotHideTheProgram) {
+  const std::uint32_t clear = frame("memset", CodeKind::native), emit = frame("Shop.Emit()", CodeKind::managed, true);
+  for (int i = 0; i < 3; i++) add({clear});
+  add({clear, emit});
+  EXPECT_EQ(place(), "Shop.Emit()");
+  for (int i = 0; i < 3; i++) add({clear});
+  EXPECT_EQ(place(), "memset") << "most of it is not the program's, as far as is known";
+}
+
 }  // namespace
 }  // namespace mixstack::why

@@ -8,6 +8,7 @@
 #include "features/why/health.h"
 #include "features/why/runtime_places.h"
 #include "process/live/kernel_counters.h"
+#include "process/live/process_usage.h"
 
 namespace mixstack::why {
 namespace {
@@ -44,6 +45,13 @@ void SlowWatch::pass_until(std::chrono::milliseconds since_begin) {
     poll();
     std::this_thread::sleep_until(std::min(end, std::chrono::steady_clock::now() + kPollEvery));
   }
+}
+
+bool SlowWatch::rests() {
+  after_ = read();
+  const auto proc = process::ProcDir::open(pid_);
+  const auto uptime = proc ? process::uptime_of(process::read_ticks(*proc)) : std::nullopt;
+  return uptime && stands_still(before_, after_) && was_quiet(after_, *uptime);
 }
 
 bool SlowWatch::spends() {

@@ -31,6 +31,8 @@ class SlowWatch {
   void poll();
   /// Lets time pass until so long after `begin`.
   void pass_until(std::chrono::milliseconds since_begin);
+  /// Whether the process does nothing now, and has done hardly anything since it began.
+  [[nodiscard]] bool rests();
   /// Takes note of a look of `why`.
   void look(const ProcessDump& dump, std::chrono::steady_clock::time_point at) { pool_.add(dump, at); }
   /// Whether more looks may show that work is queued faster than it is done.

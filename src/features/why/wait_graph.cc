@@ -29,7 +29,7 @@ void WaitGraph::add(std::uint32_t from, ThreadId to, bool is_sure, bool is_likel
 void WaitGraph::add_edges_of(const ThreadWait& wait, std::uint32_t node) {
   if (facts_of(wait.kind).is_for_any) return;
   const bool is_likely = wait.proof == Proof::likely;
-  const bool ends_by_itself = wait.timeout || wait.gives_up || !facts_of(wait.kind).tells_its_timeout;
+  const bool ends_by_itself = wait.timeout || wait.gives_up;
   const bool is_sure = !is_likely && !ends_by_itself && !is_event(wait);
   for (const ThreadId owner : wait.owners) add(node, owner, is_sure, is_likely);
 }

@@ -188,9 +188,10 @@ Result<void> Why::Implementation::add_heap(const WhyOptions& wanted, WhyAnswer& 
 
 /// Whether a process in which nothing is stuck runs, or spends what counters show, or samples were asked for.
 bool Why::Implementation::is_to_sample(const WhyOptions& wanted, const WhyAnswer& answer) {
-  constexpr std::chrono::milliseconds kShort{120};
+  constexpr std::chrono::milliseconds kStill{40}, kShort{120};
   if (wanted.sample || why::has_run_since(answer.dump, answer.began)) return true;
-  watch->pass_until(kShort);
+  watch->pass_until(kStill);
+  if (!watch->rests()) watch->pass_until(kShort);
   return watch->spends() || why::waits_for_a_disk(answer.dump);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/words/event_wait.h"
 #include "base/words/wait_kinds.h"
 #include "output/report/json_fields.h"
 #include "output/report/wait_words.h"
@@ -39,7 +40,54 @@ std::size_t threads_that_wait(std::span<const Contention> contended) {
   return threads.size();
 }
 
+/// Whether the async methods that a thread waits for await what somebody must do who cannot be told from outside.
+bool awaits_open_end(const ProcessDump& dump, ThreadId waiter) {
+  const auto is_open = [waiter](const AsyncChain& c) {
+    return c.waiter == waiter && c.runner == 0 && !c.is_queued && !c.gives_up && c.proof != Proof::likely &&
+           (c.end == AsyncEnd::semaphore || c.end == AsyncEnd::promise || c.end == AsyncEnd::source);
+  };
+  return std::any_of(dump.runtimes.begin(), dump.runtimes.end(), [&](const RuntimeSummary& r) {
+    return r.pending && std::any_of(r.pending->chains.begin(), r.pending->chains.end(), is_open);
+  });
+}
+
+/// Likewise of a thread, which waits without a time.
+bool has_open_end(const ProcessDump& dump, const ThreadDump& thread) {
+  if (!thread.wait || !thread.wait->owners.empty() || thread.wait->timeout || thread.wait->gives_up) return false;
+  switch (thread.wait->kind) {
+    case WaitKind::monitor_wait:
+    case WaitKind::condition:
+    case WaitKind::semaphore_slim:
+    case WaitKind::reset_event_slim:
+    case WaitKind::countdown:
+    case WaitKind::barrier:
+    case WaitKind::blocking_collection:
+      return true;
+    case WaitKind::wait_handle:
+      return is_event(*thread.wait);
+    case WaitKind::task:
+      return awaits_open_end(dump, thread.tid);
+    default:
+      return false;
+  }
+}
+
 }  // namespace
+
+std::string open_end_words(const ProcessDump& dump) {
+  for (const ThreadDump& t : dump.threads) {
+    if (!t.wait || t.wait->timeout || t.wait->gives_up || t.wait->proof == Proof::likely) continue;
+    const WaitKindFacts& facts = facts_of(t.wait->kind);
+    if (facts.is_for_any || facts.is_for_an_end || facts.role != OwnerRole::holder || is_event(*t.wait)) continue;
+    for (const std::uint32_t id : t.wait->owners) {
+      const ThreadDump* owner = find_thread(dump, id);
+      if (owner == nullptr || !has_open_end(dump, *owner)) continue;
+      return fmt::format("thread {} waits behind {}, which {}, and who ends that is not known",
+                         thread_words(dump, t.tid), thread_words(dump, id), wait_words(dump, *owner));
+    }
+  }
+  return {};
+}
 
 std::string nothing_words(const ProcessDump& dump, std::span<const Contention> contended) {
   if (!knows_waits(dump)) {
@@ -50,7 +98,11 @@ std::string nothing_words(const ProcessDump& dump, std::span<const Contention> c
   }
   constexpr std::string_view kNoCycle =
       "Nothing is stuck as far as can be seen: no thread waits for another in a cycle";
-  if (contended.empty()) return fmt::format("{}, and none has held three others up for long.", kNoCycle);
+  if (contended.empty()) {
+    const std::string open_end = open_end_words(dump);
+    return fmt::format("{}, and none has held three others up for long.{}", kNoCycle,
+                       open_end.empty() ? "" : " But " + open_end + ".");
+  }
   return fmt::format("{}. But {} threads wait for {}.", kNoCycle, threads_that_wait(contended),
                      contended.size() == 1 ? "one lock" : fmt::format("{} locks", contended.size()));
 }

@@ -11,6 +11,9 @@
 
 namespace mixstack::report {
 
+/// "thread 12 "b" waits behind 11 "a", which waits for the semaphore ...; who ends that is not known": the first thread
+/// whose lock is held by one that waits for what has no owner. Empty: there is none.
+[[nodiscard]] std::string open_end_words(const ProcessDump& dump);
 /// The first sentence of an answer without verdicts.
 [[nodiscard]] std::string nothing_words(const ProcessDump& dump, std::span<const Contention> contended);
 /// One line per lock, with what its owners do below it.

@@ -363,8 +363,10 @@ bool begins_with_busy(const ProcessDump& dump, std::span<const Verdict> verdicts
 
 /// The sentence of an answer without verdicts.
 void write_nothing(Painter& out, const ProcessDump& dump, const WhyExtras& extras, bool is_first) {
+  constexpr std::chrono::milliseconds kLong{300};  // for a lock whose holder may wait for ever
   const bool is_fine = is_first && extras.health != nullptr && extras.is_whole && knows_waits(dump) &&
-                       extras.causes.empty() && extras.contended.empty();
+                       extras.causes.empty() && extras.contended.empty() &&
+                       (extras.health->longest_lock_wait < kLong || open_end_words(dump).empty());
   if (is_fine) {
     out.paint(Ink::header, fmt::format("Nothing is wrong: {}.", health_words(*extras.health)));
   } else {

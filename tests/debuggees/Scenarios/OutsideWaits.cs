@@ -205,6 +205,31 @@ internal static partial class Waits
         Thread.Sleep(300);
     }
 
+    // The same of a lock that keeps its writer's managed id.
+    [Scenario("orphaned_rwlock")]
+    private static void OrphanedReaderWriterLock()
+    {
+        ReaderWriterLockSlim book = new();
+        Scene.Extra("owner", book.EnterWriteLock).Join();
+        Thread.Sleep(100);
+        Waiter("reader", "reader_writer_lock", "System.Threading.ReaderWriterLockSlim", "-", book.EnterReadLock);
+        Waiter("writer", "reader_writer_lock", "System.Threading.ReaderWriterLockSlim", "-", book.EnterWriteLock);
+        Thread.Sleep(300);
+    }
+
+    // Each has what the other wants, and one of the two things has no owner.
+    [Scenario("monitor_and_semaphore")]
+    private static void MonitorAndSemaphore()
+    {
+        Account account = new();
+        SemaphoreSlim places = new(1, 1);
+        places.Wait();
+        Waiter("holder", "semaphore_slim", "System.Threading.SemaphoreSlim", "-", () => InMonitor(account, places.Wait));
+        Thread.Sleep(200);
+        Waiter("behind", "monitor", "Scenarios.Waits.Account", "holder", () => InMonitor(account, () => places.Release()));
+        Thread.Sleep(300);
+    }
+
     // What .NET has that is inlined into the program's own method.
     [Scenario("lazy_waits")]
     private static void LazyWaits()

@@ -137,6 +137,17 @@ internal static class Ledger
         Tally.Forced.Add();
     }
 
+    public static void StartSweeping() => Stage.Loop("sweeper", Sweep);
+
+    // Often enough that GC.Collect is compiled into it.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Sweep()
+    {
+        GC.Collect(0);
+        Tally.Forced.Add();
+        Stage.Crunch(0.1);
+    }
+
     private static Timer? s_timer;
 
     public static void StartSettling()
