@@ -141,7 +141,8 @@ struct HeapHolders {
   std::uint64_t unheld = 0;       ///< objects that were asked for, and that no root reaches: garbage
 
   std::vector<RootSum> roots;
-  std::uint64_t all_objects = 0, all_bytes = 0;      ///< of the heap
+  std::uint64_t all_objects = 0, all_bytes = 0;      ///< of the heap, without gaps
+  std::uint64_t gap_bytes = 0;                       ///< between objects
   std::uint64_t held_objects = 0, held_bytes = 0;    ///< by roots other than stacks
   std::uint64_t local_objects = 0, local_bytes = 0;  ///< by live variables of threads alone
   std::uint64_t stack_objects = 0, stack_bytes = 0;  ///< by other words of stacks alone: perhaps alive

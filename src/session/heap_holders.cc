@@ -125,10 +125,8 @@ class LiveHolders final : public HeapTask {
   }
 
   bool has_room(const GcRegions& gc, std::uint64_t copies) {
-    constexpr std::uint64_t kLeastObject = 24;
-    std::uint64_t objects = 0;
+    std::uint64_t objects = objects_not_walked(gc);
     kept_.each([&](const dotnet::holders::RegionObjects& r) { objects += r.shapes.size(); });
-    objects = std::max(objects, all_bytes(gc) / (4 * kLeastObject));
     const std::uint64_t wanted =
         copies + copies / 4 + kRoom + HolderReader::memory_for(objects, all_bytes(gc), needs_ways());
     if (wanted > most_memory_) stops_.refuse(too_much_memory(wanted, most_memory_));

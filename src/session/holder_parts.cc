@@ -18,6 +18,14 @@ std::uint64_t all_bytes(const dotnet::objects::GcRegions& gc) {
   return sum;
 }
 
+std::uint64_t objects_not_walked(const dotnet::objects::GcRegions& gc) {
+  // Few objects are smaller, most of those that may be large are, and gaps between them are objects, too.
+  constexpr std::uint64_t kSmall = 96, kLarge = 32 << 10;
+  const auto bytes = [&](HeapGeneration g) { return gc.bytes.at(static_cast<std::size_t>(g)); };
+  return (bytes(HeapGeneration::zero) + bytes(HeapGeneration::one) + bytes(HeapGeneration::pinned)) / kSmall +
+         bytes(HeapGeneration::large) / kLarge;
+}
+
 std::string too_much_memory(std::uint64_t wanted, std::uint64_t allowed) {
   return fmt::format("it would take {} MB of our own memory, and {} MB are allowed (half of what is left here)",
                      wanted >> 20, allowed >> 20);

@@ -15,6 +15,8 @@ inline constexpr std::uint64_t kMostStack = 1 << 20;  ///< bytes of one thread t
 [[nodiscard]] HeapHolders no_holders(std::string why);
 /// Bytes of all objects.
 [[nodiscard]] std::uint64_t all_bytes(const dotnet::objects::GcRegions& gc);
+/// About as many objects as those parts of the heap have that are walked after the stop: young, pinned and large ones.
+[[nodiscard]] std::uint64_t objects_not_walked(const dotnet::objects::GcRegions& gc);
 [[nodiscard]] std::string too_much_memory(std::uint64_t wanted, std::uint64_t allowed);
 /// The used part of a thread's stack, as far as it is looked at.
 [[nodiscard]] inline AddressRange used_stack(const dotnet::ManagedThread& thread, Address sp) {

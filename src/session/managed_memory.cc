@@ -1,4 +1,6 @@
 // The runtimes' memory: what they use it for, and their objects by type.
+#include "dotnet/contracts/layouts.h"
+#include "dotnet/heap/runtime_ranges.h"
 #include "session/heap_holders.h"
 #include "session/heap_types.h"
 #include "session/native_aot.h"
@@ -8,16 +10,24 @@ namespace mixstack::session {
 namespace {
 
 constexpr const char* kAotHeap =
-    "NativeAOT: its heap is not known; what it uses is in other lines, most of it not known";
+    "NativeAOT before .NET 11: its heap is not known; what it uses is in other lines, most of it not known";
+constexpr const char* kAotObjects = "NativeAOT: its objects are not told, for its types have no names at run time";
 
-/// Nothing: the target is not of NativeAOT.
-std::optional<ManagedMemory> aot_memory(const images::ModuleMap& modules, Target& target) {
-  const auto aot = find_native_aot(modules, target.info().executable, target.loaded_memory());
-  if (!aot) return std::nullopt;
+/// The collector describes itself from .NET 11 on.
+ManagedMemory aot_memory(const NativeAot& aot, Target& target) {
   ManagedMemory memory;
-  memory.version = aot->summary.version;
-  memory.missing.push_back({{ErrorCode::unsupported, 0, 0}, "GC", kAotHeap});
+  if (aot.descriptor) {
+    const dotnet::Layouts layouts = dotnet::resolve_layouts(*aot.descriptor);
+    memory = dotnet::objects::collector_ranges({target.memory(), layouts}, target.info().page_size);
+  } else {
+    memory.missing.push_back({{ErrorCode::unsupported, 0, 0}, "GC", kAotHeap});
+  }
+  memory.version = aot.summary.version;
   return memory;
+}
+
+std::optional<NativeAot> aot_of(const images::ModuleMap& modules, Target& target) {
+  return find_native_aot(modules, target.info().executable, target.loaded_memory());
 }
 
 /// Collections of generation 1 and above, as the runtime counts them itself.
@@ -41,7 +51,7 @@ Result<std::vector<ManagedMemory>> ProcessSession::managed_memory() {
     all.back().version = runtime->summary().version;
   }
   if (all.empty())
-    if (auto aot = aot_memory(worker->modules(), *target_)) all.push_back(std::move(*aot));
+    if (const auto aot = aot_of(worker->modules(), *target_)) all.push_back(aot_memory(*aot, *target_));
   return all;
 }
 
@@ -52,7 +62,7 @@ Result<std::vector<HeapTypes>> ProcessSession::heap_types(const HeapTypesOptions
   const WorkerPool::Lease worker = this->worker();
   const bool is_core = !target_->info().core_path.empty();
   std::vector<HeapTypes> all;
-  if (worker->runtimes().empty() && aot_memory(worker->modules(), *target_)) all.emplace_back().why_not = kAotHeap;
+  if (worker->runtimes().empty() && aot_of(worker->modules(), *target_)) all.emplace_back().why_not = kAotObjects;
   for (const auto& runtime : worker->runtimes()) {
     const auto counter = runtime->heap_counter();
     if (!counter) {
@@ -76,6 +86,7 @@ Result<std::vector<HeapHolders>> ProcessSession::holders(const HoldersOptions& o
   const WorkerPool::Lease worker = this->worker();
   const bool is_core = !target_->info().core_path.empty();
   std::vector<HeapHolders> all;
+  if (worker->runtimes().empty() && aot_of(worker->modules(), *target_)) all.emplace_back().why_not = kAotObjects;
   for (const auto& runtime : worker->runtimes()) {
     const auto reader = runtime->holder_reader();
     if (!reader) {

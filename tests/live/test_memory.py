@@ -106,6 +106,26 @@ class Account(MemoryCase):
             self.assertTrue(known["large"] < large < known["large"] * 1.02 + 2 * MEGABYTE, (known, large))
             self.assertEqual({arena["is_whole"] for arena in account["arenas"]}, {True})
 
+    def test_neighbours_in_one_mapping(self):
+        """The kernel makes one of a program's own mapping, the collector's tables, blocks of malloc and stacks."""
+        for environment in ({}, SERVER):
+            with self.subTest(environment), shape("between", 60, environment) as debuggee:
+                known = truth(debuggee)
+                account = self.account(debuggee)
+                large, unknown = self.of_kind(account, "malloc_large"), self.of_kind(account, "unknown")
+                self.assertTrue(known["large"] <= large < known["large"] + MEGABYTE, (known, large))
+                self.assertTrue(known["own"] <= unknown < known["own"] + 2 * MEGABYTE, (known, unknown))
+                self.assertLess(self.of_kind(account, "gc_bookkeeping"), MEGABYTE)
+                self.assertLess(self.of_kind(account, "stack"), 2 * MEGABYTE)
+
+    def test_contexts_that_can_be_unloaded(self):
+        with shape("contexts", 200) as debuggee:
+            account = self.account(debuggee)
+            of_contexts = sum(line["resident"] for line in account["lines"]
+                              if (line["kind"], line["detail"]) == ("loader_heap", "collectible"))
+            self.assertGreater(of_contexts, 200 * 8192)
+            self.assertLess(self.of_kind(account, "runtime_stubs"), MEGABYTE)
+
     def test_a_process_without_a_runtime(self):
         with processes.native("idle") as debuggee:
             account = self.account(debuggee)

@@ -1,6 +1,8 @@
 #include "dotnet/heap/gc_regions.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "dotnet/code/threads.h"
 
@@ -52,7 +54,8 @@ bool GcRegionReader::add_list(const Collector::Heap& heap, unsigned generation, 
     const auto end = memory_.pointer(segment, at.allocated), reserved = memory_.pointer(segment, at.reserved),
                mem = memory_.pointer(segment, at.mem), flags = memory_.pointer(segment, at.flags),
                next = memory_.pointer(segment, at.next);
-    if (!end || !reserved || !mem || !flags || !next || n == kMostRegions) return false;
+    is_missing_ = !end || !reserved || !mem || !flags || !next;
+    if (is_missing_ || n == kMostRegions) return false;
     const Address committed = at.committed ? memory_.pointer(segment, at.committed).value_or(*end) : *end;
     const HeapGeneration of = (*flags & kFrozen) != 0 ? HeapGeneration::frozen : generation_of(generation);
     if (allocation_start && segment == newest) {
@@ -103,18 +106,37 @@ void GcRegionReader::add_threads(GcRegions& out) const {
   });
 }
 
+/// It begins with the collector's card_table_info (src/coreclr/gc/gcpriv.h): {recount, size, next, lowest, highest},
+/// the last two being the range that it is of. The mapping says nothing: the kernel makes one of it and its neighbours.
+AddressRange GcRegionReader::bookkeeping() const {
+  constexpr std::uint64_t kPage = 4096, kMostBytes = std::uint64_t{1} << 42;
+  if (collector_->bookkeeping == 0) return {};
+  const Address begin = memory_.pointer_at(collector_->bookkeeping).value_or(0);
+  std::array<std::uint64_t, 5> info{};
+  if (begin == 0 || !memory_.reader().read_exact(begin, std::as_writable_bytes(std::span(info)))) return {};
+  const auto [recount, size, next, lowest, highest] = info;
+  const bool is_it =
+      lowest == bounds_.begin && highest == bounds_.end && size >= kPage && size < kMostBytes && size <= ~begin;
+  return is_it ? AddressRange{begin, begin + size} : AddressRange{};
+}
+
 Diagnosed<GcRegions> GcRegionReader::read() {
   if (auto found = find(); !found) return tl::unexpected(found.error());
   bounds_ = {memory_.pointer_at(collector_->lowest).value_or(0), memory_.pointer_at(collector_->highest).value_or(0)};
   GcRegions out;
   out.is_server = collector_->is_server;
   out.bounds = bounds_;
-  if (collector_->bookkeeping != 0) out.bookkeeping = memory_.pointer_at(collector_->bookkeeping).value_or(0);
+  out.has_segments = collector_->generation.allocation_start.present();
+  out.bookkeeping = bookkeeping();
   const auto all = heaps_of(memory_, *collector_);
   if (all.empty()) return refuse("its heaps cannot be found");
   out.heaps = static_cast<std::uint32_t>(all.size());
   for (const Collector::Heap& heap : all)
-    if (!add_heap(heap, out)) return refuse("its regions are not as is known, or were changed meanwhile");
+    if (!add_heap(heap, out))
+      return refuse(is_missing_
+                        ? "its regions cannot be read; a core of a single-file program has them only if it is a "
+                          "full one (createdump -u)"
+                        : "its regions are not as is known, or were changed meanwhile");
   add_threads(out);
   std::sort(out.regions.begin(), out.regions.end(),
             [](const GcRegion& a, const GcRegion& b) { return a.objects.begin < b.objects.begin; });

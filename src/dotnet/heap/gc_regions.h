@@ -29,8 +29,9 @@ struct GcRegions {
   std::vector<AllocationContext> contexts;  ///< by address; only generation 0 has them
   std::uint32_t heaps = 0;
   bool is_server = false;
-  AddressRange bounds;      ///< of all regions, committed or not
-  Address bookkeeping = 0;  ///< an address inside of it; 0: not described
+  bool has_segments = false;  ///< others' mappings may lie between them, within the bounds
+  AddressRange bounds;        ///< of all regions, committed or not
+  AddressRange bookkeeping;   ///< cards and marks, committed or not; empty: not described, or not as is known
   std::array<std::uint64_t, kHeapGenerations> bytes{};
   std::array<std::uint32_t, kHeapGenerations> count{};
 };
@@ -58,6 +59,7 @@ class GcRegionReader {
   [[nodiscard]] bool add_list(const Collector::Heap& heap, unsigned generation, GcRegions& out);
   [[nodiscard]] bool add_heap(const Collector::Heap& heap, GcRegions& out);
   [[nodiscard]] bool add(GcRegion region, GcRegions& out) const;
+  [[nodiscard]] AddressRange bookkeeping() const;
   void add_context(Address at, GcRegions& out) const;
   void add_threads(GcRegions& out) const;
 
@@ -65,6 +67,7 @@ class GcRegionReader {
   Address dac_table_;
   std::optional<Collector> collector_;
   AddressRange bounds_;
+  bool is_missing_ = false;  ///< the last region cannot be read
 };
 
 }  // namespace mixstack::dotnet::objects

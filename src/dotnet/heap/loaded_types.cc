@@ -7,7 +7,7 @@
 //     metadata; one that does not fit discards all, since then the layout is not what we take it for.
 //   - A type by name (`find`): the assembly's module, the metadata row by a hash of the name, then the module's map of
 //     rows to MethodTables; the MethodTable found must name the same row and module.
-// Bounds: kMaxTypes cached types, kMaxFields fields, kMaxParents parents, kMaxAssemblies assemblies, 256 map blocks.
+// Bounds: kMaxTypes cached types, kMaxFields fields, kMaxParents parents, kMostModules modules, 256 map blocks.
 #include "dotnet/heap/loaded_types.h"
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 
 #include "dotnet/bcl/types.h"
 #include "dotnet/code/method_check.h"
+#include "dotnet/heap/loaded_modules.h"
 #include "dotnet/names/raw_format.h"
 
 namespace mixstack::dotnet::objects {
@@ -216,45 +217,9 @@ std::vector<Address> LoadedTypes::arguments(Address method_table) {
   return arguments;
 }
 
-/// The Module of an Assembly, which points back at it; 0: it is none.
-Address LoadedTypes::module_of(Address assembly) const {
-  const Layouts& l = memory_.layouts();
-  if (assembly == 0) return 0;
-  const auto module = memory_.pointer(assembly, l.assembly.module);
-  return module && memory_.pointer(*module, l.module.assembly).value_or(0) == assembly ? *module : 0;
-}
-
-// AppDomain's list of assemblies is an ArrayListBase: blocks of pointers, the first inside the list
-// (src/coreclr/vm/appdomain.hpp, src/coreclr/inc/arraylist.h).
-void LoadedTypes::read_modules() {
-  has_modules_ = true;
-  const Layouts& l = memory_.layouts();
-  const auto domain = memory_.through(l.globals.app_domain);
-  const bool holds_assemblies = l.app_domain.assembly_list.present();
-  const Field at = holds_assemblies ? l.app_domain.assembly_list : l.app_domain.domain_assembly_list;
-  if (!domain || !at || !l.array_list_base.first_block) return;
-  const Address list = *domain + at.offset;
-  std::uint64_t left =
-      std::min<std::uint64_t>(memory_.value<std::uint32_t>(list, l.array_list_base.count).value_or(0), kMaxAssemblies);
-  Address block = list + l.array_list_base.first_block.offset;
-  for (std::size_t blocks = 0; block != 0 && left > 0 && blocks < kMaxAssemblies; blocks++) {
-    const auto size = memory_.value<std::uint32_t>(block, l.array_list_block.size);
-    if (!size || !l.array_list_block.array_start) return;
-    std::vector<Address> items(std::min<std::uint64_t>(*size, left));
-    const Address start = block + l.array_list_block.array_start.offset;
-    if (!memory_.reader().read_exact(start, std::as_writable_bytes(std::span(items)))) return;
-    for (const Address item : items) {
-      // The first word of a DomainAssembly (src/coreclr/vm/domainassembly.h) is its Assembly.
-      const Address module = module_of(holds_assemblies ? item : memory_.pointer_at(item).value_or(0));
-      if (module != 0) modules_.push_back(module);
-    }
-    left -= items.size();
-    block = memory_.pointer(block, l.array_list_block.next).value_or(0);
-  }
-}
-
 const std::vector<Address>& LoadedTypes::modules() {
-  if (!has_modules_) read_modules();
+  if (!has_modules_) modules_ = loaded_modules(memory_);
+  has_modules_ = true;
   return modules_;
 }
 

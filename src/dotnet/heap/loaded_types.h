@@ -46,7 +46,6 @@ class LoadedTypes {
   static constexpr std::size_t kMaxTypes = 1 << 16;  ///< kept; beyond it the cache starts anew
   static constexpr std::uint32_t kMaxFields = 4096;  ///< of one type
   static constexpr unsigned kMaxParents = 64;
-  static constexpr std::size_t kMaxAssemblies = 4096;
   static constexpr std::size_t kMaxInstances = 1 << 18;  ///< generic ones of a module that are looked at
 
   LoadedTypes(RuntimeMemory memory, names::MethodNames& names) : memory_(memory), names_(names) {}
@@ -89,8 +88,6 @@ class LoadedTypes {
   [[nodiscard]] std::string full_name(const names::ModuleFacts& module, std::uint32_t type_def) const;
   [[nodiscard]] Address look_up(Address map, std::uint32_t index) const;
   [[nodiscard]] std::uint32_t row_of(Address module, std::string_view name);
-  [[nodiscard]] Address module_of(Address assembly) const;
-  void read_modules();
   [[nodiscard]] Address module_of_assembly(std::string_view name);
 
   RuntimeMemory memory_;

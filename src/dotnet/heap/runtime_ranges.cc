@@ -1,10 +1,13 @@
 #include "dotnet/heap/runtime_ranges.h"
 
 #include <algorithm>
+#include <set>
 
+#include "base/words/memory_details.h"
 #include "dotnet/code/code_heaps.h"
 #include "dotnet/code/threads.h"
 #include "dotnet/heap/gc_regions.h"
+#include "dotnet/heap/loaded_modules.h"
 
 namespace mixstack::dotnet::objects {
 namespace {
@@ -16,7 +19,7 @@ void add_regions(const GcRegions& gc, std::uint64_t page_bytes, ManagedMemory& o
   out.is_known = true;
   out.is_server = gc.is_server;
   out.heaps = gc.heaps;
-  out.collector = gc.bounds;
+  if (!gc.has_segments) out.collector = gc.bounds;
   out.objects = gc.bytes;
   out.regions = gc.count;
   for (const GcRegion& r : gc.regions) {
@@ -26,7 +29,7 @@ void add_regions(const GcRegions& gc, std::uint64_t page_bytes, ManagedMemory& o
     if (r.committed > r.objects.end)
       out.ranges.push_back({{r.objects.end, r.committed}, MemoryKind::gc_committed, generation});
   }
-  if (gc.bookkeeping != 0) out.ranges.push_back({{gc.bookkeeping, gc.bookkeeping + 1}, MemoryKind::gc_bookkeeping, ""});
+  if (!gc.bookkeeping.empty()) out.ranges.push_back({gc.bookkeeping, MemoryKind::gc_bookkeeping, ""});
 }
 
 void add_collector(const RuntimeMemory& memory, Address dac_table, std::uint64_t page_bytes, ManagedMemory& out) {
@@ -69,24 +72,66 @@ std::vector<AddressRange> blocks_of(const RuntimeMemory& memory, Address heap) {
 }
 
 /// The fields behind the two heaps that are described lead to the others, of the same shape.
-void add_loader_heaps(const RuntimeMemory& memory, ManagedMemory& out) {
+void add_heaps_of(const RuntimeMemory& memory, Address allocator, bool is_global, ManagedMemory& out) {
   constexpr std::uint32_t kBehind = 72;
-  const Layouts& l = memory.layouts();
-  const Field low = l.loader_allocator.low_frequency_heap, high = l.loader_allocator.high_frequency_heap;
-  const auto domain = memory.through(l.globals.system_domain);
-  if (!domain || *domain == 0 || !low || !high || !l.system_domain.global_loader_allocator) {
-    out.missing.push_back(
-        {{ErrorCode::field_unavailable, 0, 0}, "LoaderAllocator", "heaps of the loader are not told"});
-    return;
-  }
-  const Address allocator = *domain + l.system_domain.global_loader_allocator.offset;
+  const Field low = memory.layouts().loader_allocator.low_frequency_heap,
+              high = memory.layouts().loader_allocator.high_frequency_heap;
   const std::uint32_t first = std::min(low.offset, high.offset);
   for (std::uint32_t offset = first; offset < first + kBehind; offset += 8) {
     const Address heap = memory.pointer_at(allocator + offset).value_or(0);
     if (heap == 0 || heap % 8 != 0) continue;
-    const char* name = offset == low.offset ? "low frequency" : offset == high.offset ? "high frequency" : "other";
+    const char* name = !is_global              ? "collectible"
+                       : offset == low.offset  ? "low frequency"
+                       : offset == high.offset ? "high frequency"
+                                               : "other";
     for (const AddressRange& block : blocks_of(memory, heap))
       out.ranges.push_back({block, MemoryKind::loader_heap, name});
+  }
+}
+
+/// Each collectible context has an allocator of its own; all others share one.
+void add_loader_heaps(const RuntimeMemory& memory, ManagedMemory& out) {
+  const Layouts& l = memory.layouts();
+  const auto domain = memory.through(l.globals.system_domain);
+  const bool is_described = l.loader_allocator.low_frequency_heap && l.loader_allocator.high_frequency_heap &&
+                            l.system_domain.global_loader_allocator;
+  if (!domain || *domain == 0 || !is_described) {
+    out.missing.push_back(
+        {{ErrorCode::field_unavailable, 0, 0}, "LoaderAllocator", "heaps of the loader are not told"});
+    return;
+  }
+  const Address global = *domain + l.system_domain.global_loader_allocator.offset;
+  add_heaps_of(memory, global, true, out);
+  std::set<Address> seen{0, global};
+  for (const Address module : loaded_modules(memory)) {
+    const Address allocator = memory.pointer(module, l.module.loader_allocator).value_or(0);
+    if (allocator % 8 == 0 && seen.insert(allocator).second) add_heaps_of(memory, allocator, false, out);
+  }
+}
+
+/// Assemblies as they lie in memory. Those of files are mapped; others, of a compressed single file or loaded from
+/// bytes, are copies that the runtime has made. PEImage has its layouts one behind the other, the flat one first
+/// (PEImage::m_pLayouts in src/coreclr/vm/peimage.h).
+void add_images(const RuntimeMemory& memory, ManagedMemory& out) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31, kLeastBytes = 64;
+  const Layouts& l = memory.layouts();
+  std::set<Address> seen;
+  for (const Address module : loaded_modules(memory)) {
+    const Address assembly = memory.pointer(module, l.module.pe_assembly).value_or(0);
+    const Address image = assembly != 0 ? memory.pointer(assembly, l.pe_assembly.pe_image).value_or(0) : 0;
+    if (image == 0 || !l.pe_image.loaded_image_layout) continue;
+    const Address loaded = image + l.pe_image.loaded_image_layout.offset;
+    for (const Address slot : {loaded, loaded - 8}) {
+      const Address layout = memory.pointer_at(slot).value_or(0);
+      if (layout == 0 || layout % 8 != 0 || !seen.insert(layout).second) continue;
+      const Address base = memory.pointer(layout, l.pe_image_layout.base).value_or(0);
+      const auto size = memory.value<std::uint32_t>(layout, l.pe_image_layout.size);
+      const bool is_image = base % 16 == 0 && base >= kLeastPage && size && *size >= kLeastBytes &&
+                            *size < kMostBytes &&
+                            memory.reader().read<std::uint16_t>(base) == std::uint16_t{0x5a4d};  // "MZ"
+      if (is_image)
+        out.ranges.push_back({{base, base + *size}, MemoryKind::loader_heap, std::string(kUnpackedAssemblies)});
+    }
   }
 }
 
@@ -97,11 +142,18 @@ void add_stacks(const RuntimeMemory& memory, ManagedMemory& out) {
 
 }  // namespace
 
+ManagedMemory collector_ranges(const RuntimeMemory& memory, std::uint64_t page_bytes) {
+  ManagedMemory out;
+  add_collector(memory, 0, page_bytes, out);
+  return out;
+}
+
 ManagedMemory runtime_ranges(const RuntimeMemory& memory, Address dac_table, std::uint64_t page_bytes) {
   ManagedMemory out;
   add_collector(memory, dac_table, page_bytes, out);
   add_code(memory, out);
   add_loader_heaps(memory, out);
+  add_images(memory, out);
   add_stacks(memory, out);
   return out;
 }

@@ -10,4 +10,7 @@ namespace mixstack::dotnet::objects {
 /// Everything is bounded.
 [[nodiscard]] ManagedMemory runtime_ranges(const RuntimeMemory& memory, Address dac_table, std::uint64_t page_bytes);
 
+/// The collector's alone: of NativeAOT, which has it in common with CoreCLR (.NET 11 describes it there, too).
+[[nodiscard]] ManagedMemory collector_ranges(const RuntimeMemory& memory, std::uint64_t page_bytes);
+
 }  // namespace mixstack::dotnet::objects

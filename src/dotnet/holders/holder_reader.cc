@@ -184,7 +184,10 @@ class HolderReader::Finding {
   void sum(const HeldHeap& heap) {
     numbers_.each([&](Node n, Address) {
       const ObjectShapes::Shape& shape = of_.shapes_[numbers_.shape(n)];
-      if (of_.sizes_[shape.type].is_free) return;
+      if (of_.sizes_[shape.type].is_free) {
+        out_.gap_bytes += shape.size;
+        return;
+      }
       out_.all_objects++;
       out_.all_bytes += shape.size;
     });

@@ -12,8 +12,10 @@
 #include <map>
 #include <thread>
 
+#include "base/words/memory_details.h"
 #include "features/memory/malloc_arenas.h"
 #include "features/memory/range_map.h"
+#include "features/memory/stack_ranges.h"
 #include "process/kernel/memory_map.h"
 #include "process/live/kernel_counters.h"
 #include "process/live/resident_pages.h"
@@ -46,6 +48,11 @@ bool is_shared_memory(const Region& r) {
          path == "/dev/zero" || (r.shared && path.empty());
 }
 
+AddressRange common(AddressRange a, AddressRange b) {
+  const Address begin = std::max(a.begin, b.begin), end = std::min(a.end, b.end);
+  return begin < end ? AddressRange{begin, end} : AddressRange{};
+}
+
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 struct Label {
@@ -54,8 +61,7 @@ struct Label {
 };
 
 /// A mapping by itself, where nothing surer is known of it.
-Label label_of(const Region& r, const TargetInfo& target, std::span<const ManagedMemory> managed,
-               std::string_view allocator) {
+Label label_of(const Region& r, const TargetInfo& target, std::string_view allocator) {
   const std::string_view path = r.path, name = file_name(path);
   const bool is_glibc = allocator.empty() || allocator == "glibc";
   // Such memory that nobody else claims is the allocator's, or another library's that maps memory for itself.
@@ -72,8 +78,6 @@ Label label_of(const Region& r, const TargetInfo& target, std::span<const Manage
     const bool is_program = path == target.executable || name.ends_with(".so") || name.find(".so.") != name.npos;
     return {is_program ? MemoryKind::file_program : MemoryKind::file_other, ""};
   }
-  for (const ManagedMemory& m : managed)
-    if (m.collector.contains(r.range.begin)) return {MemoryKind::gc_other, ""};
   return anonymous;
 }
 
@@ -109,29 +113,63 @@ class Accountant {
     mappings_ = std::move(*mappings);
     for (const ResidentMapping& m : mappings_) regions_.push_back(m.region);
     claim_managed();
-    claim_malloc();
+    claim_malloc(proc);
     claim_stacks(proc);
-    claim_bookkeeping();
+    // The kernel makes one mapping of neighbours, so that what is known by its range comes before the mappings.
+    const auto freed = labels_.of(MemoryKind::gc_other, "");
+    for (const ManagedMemory& m : out_.managed)
+      for (const Region& r : regions_)
+        if (r.path.empty() && !r.shared) map_.claim(common(r.range, m.collector), freed);
     for (const Region& r : regions_) {
-      const Label label = label_of(r, target_.info(), out_.managed, out_.allocator);
+      const Label label = label_of(r, target_.info(), out_.allocator);
       map_.claim(r.range, labels_.of(label.kind, label.detail));
     }
     map_.settle();
     return {};
   }
 
-  /// The collector's bookkeeping is a reservation of its own, of which parts are committed: mappings in a row.
-  void claim_bookkeeping(Address inside) {
-    const auto label = labels_.of(MemoryKind::gc_bookkeeping, "");
-    const Region* first = process::find_region(regions_, inside);
-    Address end = 0;
-    for (const Region& r : regions_) {
-      const bool is_first = &r == first, goes_on = end != 0 && r.range.begin == end && r.path.empty();
-      if (!is_first && !goes_on) continue;
-      // Another reservation may lie right behind: only what the runtime did not say is a stranger's.
-      if (goes_on && is_in_collector(r.range.begin)) break;
-      map_.claim(r.range, label);
-      end = r.range.end;
+  /// Copies of assemblies, where the mappings are of no files.
+  void claim_unpacked(const LabelledRange& image) {
+    const auto label = labels_.of(image.kind, image.detail);
+    auto r = std::partition_point(regions_.begin(), regions_.end(),
+                                  [&](const Region& one) { return one.range.end <= image.range.begin; });
+    for (; r != regions_.end() && r->range.begin < image.range.end; ++r)
+      if (r->path.empty() || r->path.starts_with("/dev/zero")) map_.claim(common(r->range, image.range), label);
+  }
+
+  void claim_managed() {
+    for (const ManagedMemory& managed : out_.managed) {
+      for (const LabelledRange& r : managed.ranges)
+        if (r.detail == kUnpackedAssemblies)
+          claim_unpacked(r);
+        else
+          map_.claim(r.range, labels_.of(r.kind, r.detail));
+      out_.diagnoses.insert(out_.diagnoses.end(), managed.missing.begin(), managed.missing.end());
+    }
+  }
+
+  void claim_malloc(const process::ProcDir& proc) {
+    out_.allocator = allocator_of(regions_);
+    if (out_.allocator == "musl") return;
+    MallocUse use = malloc_use(target_.memory(), regions_, target_.info().page_size);
+    for (const MallocRange& r : use.ranges) map_.claim(r.range, labels_.of(r.kind, ""));
+    if (!use.arenas.empty()) claim_large_blocks(proc);
+    if (out_.allocator == "glibc" && use.arenas.empty())
+      out_.diagnoses.push_back({{ErrorCode::not_found, 0, 0}, "malloc", "the arenas of glibc were not recognised"});
+    out_.arenas = std::move(use.arenas);
+  }
+
+  /// Large blocks of malloc, whose mappings the kernel may have made one with others: their first pages are resident.
+  void claim_large_blocks(const process::ProcDir& proc) {
+    auto pages = process::ResidentPages::open(proc);
+    if (!pages) return;
+    const auto label = labels_.of(MemoryKind::malloc_large, "");
+    LargeBlocks blocks(target_.memory(), target_.info().page_size);
+    for (const ResidentMapping& m : mappings_) {
+      if (m.resident == 0 || !LargeBlocks::may_be_in(m.region) || is_in_collector(m.region.range.begin)) continue;
+      (void)pages->each(m.region.range, [&](AddressRange present) {
+        blocks.find(m.region, present, [&](AddressRange block) { map_.claim(block, label); });
+      });
     }
   }
   [[nodiscard]] bool is_in_collector(Address a) const {
@@ -139,47 +177,31 @@ class Accountant {
                        [&](const ManagedMemory& m) { return m.collector.contains(a); });
   }
 
-  /// Other mappings may follow it without a gap: what is surely theirs was claimed before.
-  void claim_bookkeeping() {
-    for (const ManagedMemory& managed : out_.managed)
-      for (const LabelledRange& r : managed.ranges)
-        if (r.kind == MemoryKind::gc_bookkeeping) claim_bookkeeping(r.range.begin);
-  }
-
-  void claim_managed() {
-    for (const ManagedMemory& managed : out_.managed) {
-      for (const LabelledRange& r : managed.ranges) {
-        if (r.kind == MemoryKind::gc_bookkeeping) continue;
-        map_.claim(r.range, labels_.of(r.kind, r.detail));
-      }
-      out_.diagnoses.insert(out_.diagnoses.end(), managed.missing.begin(), managed.missing.end());
-    }
-  }
-
-  void claim_malloc() {
-    out_.allocator = allocator_of(regions_);
-    if (out_.allocator == "musl") return;
-    MallocUse use = malloc_use(target_.memory(), regions_, target_.info().page_size);
-    for (const MallocRange& r : use.ranges) map_.claim(r.range, labels_.of(r.kind, ""));
-    if (out_.allocator == "glibc" && use.arenas.empty())
-      out_.diagnoses.push_back({{ErrorCode::not_found, 0, 0}, "malloc", "the arenas of glibc were not recognised"});
-    out_.arenas = std::move(use.arenas);
-  }
-
   /// A thread that runs does not tell where its stack is: it is asked some times.
   void claim_stacks(const process::ProcDir& proc) {
     constexpr int kMostLooks = 5;
     constexpr std::chrono::milliseconds kBetween{1};
     const auto label = labels_.of(MemoryKind::stack, "");
-    const auto claim = [&](Address inside) {
-      const Region* r = process::find_region(regions_, inside);
-      const bool is_stack =
-          r != nullptr && r->writable && !r->shared && (r->path.empty() || r->path.starts_with("[stack"));
-      if (is_stack) map_.claim(r->range, label);
-      return is_stack;
-    };
+    std::vector<AddressRange> known;
     for (const ManagedMemory& managed : out_.managed)
-      for (const AddressRange& stack : managed.stacks) (void)claim(stack.end - 1);
+      for (const AddressRange& stack : managed.stacks) {
+        const Region* r = process::find_region(regions_, stack.end - 1);
+        if (r == nullptr || !is_of_stacks(*r)) continue;
+        known.push_back({r->range.begin, stack.end});
+        map_.claim(known.back(), label);
+      }
+    std::sort(known.begin(), known.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+    const auto is_known = [&](Address sp) {
+      const auto at =
+          std::upper_bound(known.begin(), known.end(), sp, [](Address a, const auto& k) { return a < k.begin; });
+      return at != known.begin() && std::prev(at)->contains(sp);
+    };
+    const auto claim = [&](Address sp) {
+      const Region* r = process::find_region(regions_, sp);
+      if (r == nullptr || !is_of_stacks(*r)) return false;
+      map_.claim(stack_of(target_.memory(), *r, sp, target_.info().page_size), label);
+      return true;
+    };
     auto tasks = proc.tasks();
     if (!tasks) return;
     std::vector<ThreadId> left = std::move(*tasks);
@@ -187,7 +209,7 @@ class Accountant {
       if (looks != 0) std::this_thread::sleep_for(kBetween);
       std::erase_if(left, [&](ThreadId tid) {
         const Address sp = proc.thread_stack_pointer(tid);
-        return sp != 0 && claim(sp);
+        return sp != 0 && (is_known(sp) || claim(sp));
       });
     }
   }

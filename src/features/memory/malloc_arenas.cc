@@ -236,6 +236,15 @@ class Arenas {
 
 }  // namespace
 
+std::uint64_t LargeBlocks::size_at(Address at, Address end) const {
+  std::array<std::uint64_t, 2> head{};
+  if (at % page_bytes_ != 0 || !memory_.read_exact(at, std::as_writable_bytes(std::span(head)))) return 0;
+  const std::uint64_t size = head[1] & ~kFlags;
+  const bool is_block = head[0] == 0 && (head[1] & kFlags) == kMapped && size >= kLeastBytes &&
+                        size % page_bytes_ == 0 && size <= end - at;
+  return is_block ? size : 0;
+}
+
 std::string allocator_of(std::span<const Region> mappings) {
   struct Known {
     std::string_view file, name;

@@ -129,6 +129,35 @@ TEST_F(MallocArenasTest, TheRingMayNotEnd) {
   EXPECT_LE(use().arenas.size(), 2U);
 }
 
+TEST_F(MallocArenasTest, LargeBlocksLieAnywhereInAMapping) {
+  constexpr Address kAt = 0x7f3000000000;
+  memory_.map(kAt, 0x100000);
+  memory_.put_u64(kAt + 0x5008, 0x20000 | 2);    // a block between a stranger's pages
+  memory_.put_u64(kAt + 0x10008, 0x40000 | 2);   // what the block holds is none
+  memory_.put_u64(kAt + 0x30008, 0x1000 | 2);    // malloc makes no mapping for so little
+  memory_.put_u64(kAt + 0x40008, 0x200000 | 2);  // more than the mapping has
+  memory_.put_u64(kAt + 0x50000, 1);
+  memory_.put_u64(kAt + 0x50008, 0x20000 | 2);  // its first word is not 0
+  const Region mapping = region(kAt, kAt + 0x100000);
+  EXPECT_TRUE(LargeBlocks::may_be_in(mapping));
+  std::vector<AddressRange> found;
+  LargeBlocks blocks(memory_, 4096);
+  for (Address at = kAt; at < kAt + 0x100000; at += 0x8000)
+    blocks.find(mapping, {at, at + 0x8000}, [&](AddressRange r) { found.push_back(r); });
+  EXPECT_EQ(found, (std::vector<AddressRange>{{kAt + 0x5000, kAt + 0x25000}}));
+}
+
+TEST_F(MallocArenasTest, OnlySoManyPagesAreLookedAt) {
+  LargeBlocks blocks(memory_, 4096);
+  const AddressRange all{0x10000, 0x10000 + 4096 * (LargeBlocks::kMostPages + 100)};
+  blocks.find(region(all.begin, all.end), all, [](AddressRange) {});
+  memory_.map(all.end - 0x40000, 0x40000);
+  memory_.put_u64(all.end - 0x20000 + 8, 0x20000 | 2);
+  std::size_t found = 0;
+  blocks.find(region(all.begin, all.end), {all.end - 0x20000, all.end}, [&](AddressRange) { found++; });
+  EXPECT_EQ(found, 0U);
+}
+
 TEST(AllocatorOf, ByItsFile) {
   const auto of = [](const char* path) { return allocator_of(std::vector<Region>{region(0x1000, 0x2000, path)}); };
   EXPECT_EQ(of("/usr/lib/libc.so.6"), "glibc");

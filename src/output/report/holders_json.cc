@@ -103,6 +103,7 @@ void write_holders_json(Writer& out, const HeapHolders& heap) {
   json.boolean("is_server", heap.is_server);
   json.number("all_objects", heap.all_objects);
   json.number("all_bytes", heap.all_bytes);
+  json.number("gap_bytes", heap.gap_bytes);
   json.number("held_objects", heap.held_objects);
   json.number("held_bytes", heap.held_bytes);
   json.number("local_objects", heap.local_objects);

@@ -57,6 +57,26 @@ TEST(HoldersReport, ARootAndTheOnlyThingItHoldsAreOneLine) {
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 
+TEST(HoldersReport, AnAsyncMethodIsNamedByItself) {
+  HeapHolders h = heap();
+  Holder& boxes = h.tree[0].held[0].held[0];
+  boxes.name = "System.Runtime.CompilerServices.AsyncTaskMethodBuilder<int>.AsyncStateMachineBox<Shop.<Load>d__1>";
+  boxes.methods = {"Shop.Load(int) [async]"};
+  EXPECT_NE(text_of(h).find("        39.0    1000 async methods Shop.Load(int)\n"), std::string::npos) << text_of(h);
+  boxes.count = 1;
+  EXPECT_NE(text_of(h).find("        39.0    async method Shop.Load(int)\n"), std::string::npos) << text_of(h);
+  boxes.methods = {"Shop.Load(int)"};
+  EXPECT_NE(text_of(h).find("AsyncStateMachineBox<Shop.<Load>d__1>: Shop.Load(int)\n"), std::string::npos);
+}
+
+TEST(HoldersReport, GapsWhereTheyAreMany) {
+  HeapHolders h = heap();
+  h.gap_bytes = 1'000'000;
+  EXPECT_EQ(text_of(h).find("gaps"), std::string::npos);
+  h.gap_bytes = 80'000'000;
+  EXPECT_NE(text_of(h).find("; 80.0 MB more are gaps between objects\n"), std::string::npos) << text_of(h);
+}
+
 TEST(HoldersReport, WaysOrWhyThereAreNone) {
   HeapHolders h = heap();
   h.asked = "Shop.Order";

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kMostLines = 18, kMostPaths = 6;
 constexpr std::uint64_t kLeastShare = 100;  // of all that is held
+constexpr std::uint64_t kLeastGaps = 20;    // a part of all objects
 
 std::string megabytes(std::uint64_t bytes) { return fmt::format("{:.1f}", static_cast<double>(bytes) / 1e6); }
 
@@ -91,7 +92,20 @@ std::string methods_words(const std::vector<std::string>& methods, HolderShape s
   return (shape == HolderShape::delegate ? " calls " : ": ") + words;
 }
 
+constexpr std::string_view kAsync = " [async]";
+
+/// The box of an async method says it worse than the method does.
+bool is_async_method(const Holder& h) {
+  const auto is_async = [](const std::string& m) { return std::string_view(m).ends_with(kAsync); };
+  return h.shape == HolderShape::objects && h.methods.size() == 1 && is_async(h.methods.front());
+}
+
 std::string name_words(const Holder& h) {
+  if (is_async_method(h)) {
+    const std::string_view method = h.methods.front();
+    const std::string name = escape_for_terminal(method.substr(0, method.size() - kAsync.size()));
+    return h.count > 1 ? fmt::format("{} async methods {}", h.count, name) : "async method " + name;
+  }
   const std::string name =
       h.name.empty() ? fmt::format("(type not known, object at {:#x})", h.largest) : escape_for_terminal(h.name);
   switch (h.shape) {
@@ -196,7 +210,8 @@ void write_paths(Writer& out, const HeapHolders& heap) {
 
 std::string holder_words(const Holder& holder) {
   std::string words = holder.field.empty() ? "" : "." + escape_for_terminal(holder.field) + ": ";
-  words += name_words(holder) + methods_words(holder.methods, holder.shape);
+  words += name_words(holder);
+  if (!is_async_method(holder)) words += methods_words(holder.methods, holder.shape);
   for (const HolderRequest& r : holder.requests) words += ", " + request_words(r);
   if (!holder.is_verified) words += " (not seen in the stop)";
   if (holder.place) words = place_words(*holder.place) + " = " + words;
@@ -218,6 +233,8 @@ void write_holders_text(Writer& out, const HeapHolders& heap) {
                             ? "garbage, or held by what has changed meanwhile"
                             : "garbage, or held by what could not be read";
   out << fmt::format("; {} MB are {}", megabytes(rest), of_rest);
+  if (heap.gap_bytes > heap.all_bytes / kLeastGaps)
+    out << fmt::format("; {} MB more are gaps between objects", megabytes(heap.gap_bytes));
   if (heap.certainty == HoldersCertainty::read_twice) {
     out << fmt::format(
         "\nread twice while it ran, {} that changed between are left out; {} of {} ways shown were seen in one stop, "

@@ -17,6 +17,7 @@ namespace mixstack::report {
 namespace {
 
 constexpr std::uint64_t kLeastShown = 100'000, kLeastShare = 100;  // bytes; a part of all of them
+constexpr std::uint64_t kManyGaps = 2;                             // a part of all objects
 constexpr std::size_t kMostTypes = 25, kMostUnknown = 3, kMostArenas = 3;
 
 /// "12.4 MB": one decimal, so that a column can be added up by eye.
@@ -142,6 +143,12 @@ std::string spread(const TypeCount& type) {
   return words;
 }
 
+/// So much could be saved that it belongs before the types.
+bool matter(const HeapElements& e, std::uint64_t of) {
+  constexpr std::uint64_t kPart = 20;
+  return std::max(e.duplicates.bytes, e.zeros_of_them) > of / kPart;
+}
+
 void write_types(Writer& out, const HeapTypes& heap) {
   if (heap.types.empty()) {
     out << "types: not counted: " << heap.why_not << '\n';
@@ -153,6 +160,10 @@ void write_types(Writer& out, const HeapTypes& heap) {
     out << fmt::format("; all of one moment, for which the process was stopped for {}", duration_words(heap.pause));
   out << "\n";
   if (!heap.is_exact) out << "not certain: " << heap.why_not << '\n';
+  if (heap.free_bytes > heap.bytes / kManyGaps)
+    out << "gaps stay where objects cannot be moved (--holders: pinned handles), and where nothing was compacted\n";
+  const bool are_elements_first = heap.elements && matter(*heap.elements, heap.bytes);
+  if (are_elements_first) write_elements_text(out, *heap.elements);
   out << fmt::format("\n{:>13} {:>12}  {:<40} generation\n", "MB", "objects", "type");
   std::uint64_t shown = 0;
   for (std::size_t i = 0; i < std::min(heap.types.size(), kMostTypes); i++) {
@@ -164,7 +175,7 @@ void write_types(Writer& out, const HeapTypes& heap) {
   if (heap.types.size() > kMostTypes)
     out << fmt::format("{:>13} {:>12}  {} more types (--json has them all)\n",
                        megabytes(heap.bytes + heap.free_bytes - shown), "", heap.types.size() - kMostTypes);
-  if (heap.elements) write_elements_text(out, *heap.elements);
+  if (heap.elements && !are_elements_first) write_elements_text(out, *heap.elements);
 }
 
 }  // namespace
@@ -225,15 +236,19 @@ std::string label_words(const MemoryLine& line) {
 std::string_view growth_words(MemoryKind kind) {
   switch (kind) {
     case MemoryKind::gc_objects:
-      return "grows by objects that are held; shrinks by collections (--types)";
+      return "objects that are held, garbage and gaps (--types, --holders)";
     case MemoryKind::gc_committed:
       return "room for new objects; DOTNET_GCConserveMemory gives it back";
+    case MemoryKind::gc_bookkeeping:
+      return "grows with the managed heap";
     case MemoryKind::gc_other:
       return "freed by collections, given back later";
     case MemoryKind::jit_code:
       return "grows by methods and generic instances";
     case MemoryKind::loader_heap:
       return "grows by types, dynamic code, assemblies";
+    case MemoryKind::runtime_stubs:
+      return "grows by methods, delegates, calls of native code";
     case MemoryKind::malloc_used:
       return "grows by native libraries and the runtime";
     case MemoryKind::malloc_free:
@@ -250,6 +265,8 @@ std::string_view growth_words(MemoryKind kind) {
     case MemoryKind::file_program:
     case MemoryKind::file_other:
       return "the kernel can drop what was not written to";
+    case MemoryKind::unknown:
+      return "mapped by native code for itself (--native: where it grows)";
     default:
       return {};
   }

@@ -5,6 +5,8 @@
 //   Memory large COUNT         COUNT arrays of a megabyte, half of them collected again
 //   Memory fragments COUNT     COUNT objects in generation 2, every other one collected
 //   Memory native MB           so much of malloc in small blocks, a quarter of it freed, and as much in large ones
+//   Memory between COUNT       COUNT mappings of its own of a megabyte, between large blocks of malloc and stacks
+//   Memory contexts COUNT      its own assembly in COUNT contexts that can be unloaded
 //   Memory garbage COUNT       COUNT nodes that stay, while threads make garbage as fast as they can
 // Answers "made" with the number of objects made meanwhile, "quit" by ending.
 using Memory;
@@ -18,10 +20,12 @@ switch (mode)
     case "pinned": Shapes.Pinned(count); break;
     case "large": Shapes.Large(count); break;
     case "fragments": Shapes.Fragments(count); break;
+    case "between": Shapes.Between(count); break;
+    case "contexts": Shapes.Contexts(count); break;
     case "native": Shapes.Native(count); break;
     case "garbage": Shapes.Garbage(count); break;
     default:
-        Console.WriteLine("usage: Memory cache|strings|pinned|large|fragments|garbage COUNT | native MB");
+        Console.WriteLine("usage: Memory cache|strings|pinned|large|fragments|between|contexts|garbage COUNT | native MB");
         return 2;
 }
 Console.WriteLine($"READY {Environment.ProcessId}");

@@ -101,6 +101,37 @@ internal static class Shapes
         GC.Collect(GC.MaxGeneration, GCCollectionMode.Forced, blocking: true, compacting: false);
     }
 
+    [DllImport("libc", EntryPoint = "mmap")]
+    private static extern unsafe void* Map(void* at, nint size, int protection, int flags, int file, nint offset);
+
+    /// <summary>Mappings of its own, large blocks of malloc and stacks of threads in turn: neighbours are one mapping.</summary>
+    public static unsafe void Between(int count)
+    {
+        const int Own = 1 << 20, Large = 300_000, LargeMapped = 303_104, ReadWrite = 3, PrivateAnonymous = 0x22;
+        for (int i = 0; i < count; i++)
+        {
+            new Span<byte>(Map(null, Own, ReadWrite, PrivateAnonymous, -1, 0), Own).Fill(1);
+            new Span<byte>(NativeMemory.Alloc(Large), Large).Fill(1);
+            if (i % 5 == 0)
+            {
+                new Thread(() => Thread.Sleep(Timeout.Infinite)) { IsBackground = true }.Start();
+            }
+        }
+        Truth("own", (long)count * Own);
+        Truth("large", (long)count * LargeMapped);
+    }
+
+    /// <summary>The program's own assembly again and again, each time in a context that can be unloaded.</summary>
+    public static void Contexts(int count)
+    {
+        for (int i = 0; i < count; i++)
+        {
+            var context = new System.Runtime.Loader.AssemblyLoadContext($"context {i}", isCollectible: true);
+            s_kept.Add(context.LoadFromAssemblyPath(typeof(Order).Assembly.Location).GetType("Memory.Order")!);
+        }
+        Truth("contexts", count);
+    }
+
     public static unsafe void Native(int megabytes)
     {
         const int Small = 1000, Large = 1 << 20;
