@@ -13,7 +13,7 @@ foreach(room fmt base_system helpers_fetch_protocol dotnet_bcl base_words base_a
              engine_images engine_unwind engine_walk engine_self_walk engine_symbols engine_dwarf engine_symbol_files process_kernel
              process_live process_peers process_core process_self process_debugger process_pack dotnet_gcinfo dotnet_contracts dotnet_code
              dotnet_counters dotnet_names dotnet_heap dotnet_async dotnet_waits dotnet_holders dotnet_dac dotnet_runtime session output_report
-             output_formats process_perf features_record features_top features_machine features_pack features_why features_memory frontends_c)
+             output_files output_formats process_perf features_record features_top features_machine features_pack features_why features_memory frontends_c)
   if(TARGET mixstack_${room})
     get_target_property(type mixstack_${room} TYPE)
     if(type STREQUAL STATIC_LIBRARY)

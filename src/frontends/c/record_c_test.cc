@@ -274,7 +274,9 @@ TEST(CTopTest, AThreadThatRunsIsFirst) {
   for (int i = 0; i < 300 && row.self_ns < 100'000'000; i++) {
     ::usleep(100'000);
     EXPECT_EQ(mixstack_next_top(top), 1);
-    if (mixstack_top_rows(top, &question) != 0) EXPECT_EQ(mixstack_get_top_row(top, 0, &row), 0);
+    if (mixstack_top_rows(top, &question) != 0) {
+      EXPECT_EQ(mixstack_get_top_row(top, 0, &row), 0);
+    }
   }
   EXPECT_GE(row.self_ns, 100'000'000u);
   EXPECT_EQ(row.tid, spinner.pid());
