@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kAotHeap =
     "NativeAOT before .NET 11: its heap is not known; what it uses is in other lines, most of it not known";
-constexpr const char* kAotObjects = "NativeAOT: its objects are not told, for its types have no names at run time";
+constexpr const char* kAotObjects = "NativeAOT: its objects are not told, for its types are not read";
 
 /// The collector describes itself from .NET 11 on.
 ManagedMemory aot_memory(const NativeAot& aot, Target& target) {

@@ -33,11 +33,13 @@ std::uint64_t word_at(const std::byte* at, std::size_t bytes) {
 std::uint64_t hash_of(std::span<const std::byte> bytes) {
   constexpr std::uint64_t kOne = 0x9e3779b185ebca87, kTwo = 0xc2b2ae3d27d4eb4f, kThree = 0x165667b19e3779f9;
   std::uint64_t hash = kThree + bytes.size();
-  for (std::size_t at = 0; at < bytes.size(); at += 8) {
-    const std::uint64_t word = word_at(bytes.data() + at, std::min<std::size_t>(8, bytes.size() - at));
+  const auto add_word = [&](std::uint64_t word) {
     hash ^= std::rotl(word * kTwo, 31) * kOne;
     hash = std::rotl(hash, 27) * kOne + kThree;
-  }
+  };
+  std::size_t at = 0;
+  for (; bytes.size() - at >= 8; at += 8) add_word(word_at(bytes.data() + at, 8));
+  if (at < bytes.size()) add_word(word_at(bytes.data() + at, bytes.size() - at));
   hash = (hash ^ (hash >> 33)) * kTwo;
   hash = (hash ^ (hash >> 29)) * kThree;
   hash ^= hash >> 32;

@@ -8,12 +8,14 @@ namespace mixstack::dotnet::objects {
 namespace {
 
 constexpr std::uint64_t kLeastObject = 24;      // behind a context lies room for one, which it may not use
+constexpr std::uint64_t kHeaderBytes = 16;      // MethodTable and length
 constexpr std::uint64_t kMostUnmade = 1 << 17;  // an object of generation 0 is smaller
 
 }  // namespace
 
 void HeapWalk::begin(const GcRegion& region, std::span<const AllocationContext> contexts) {
   range_ = region.objects;
+  is_large_ = region.generation == HeapGeneration::large;
   contexts_ = {};
   if (region.generation == HeapGeneration::zero) {
     const auto first = std::lower_bound(contexts.begin(), contexts.end(), range_.begin,
@@ -26,11 +28,10 @@ void HeapWalk::begin(const GcRegion& region, std::span<const AllocationContext> 
 }
 
 std::optional<HeapWalk::Header> HeapWalk::header(const HeapBytes& bytes) {
-  constexpr std::size_t kHeader = 16;
-  if (at_ - window_ >= seen_.size() || seen_.size() - (at_ - window_) < kHeader) {
+  if (at_ - window_ >= seen_.size() || seen_.size() - (at_ - window_) < kHeaderBytes) {
     seen_ = bytes(at_, range_.end - at_);
     window_ = at_;
-    if (seen_.size() < kHeader) return std::nullopt;
+    if (seen_.size() < kHeaderBytes) return std::nullopt;
   }
   Header header;
   std::memcpy(&header.word, seen_.data() + (at_ - window_), sizeof header.word);
@@ -65,9 +66,41 @@ void HeapWalk::take_elements(const HeapBytes& bytes, std::uint32_t length, std::
                   rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(rest.size(), size))));
 }
 
+/// The common case, without calls: objects of types that were met lately, one behind the other, within the bytes at
+/// hand. Whatever else comes is left to `walk`.
+void HeapWalk::walk_window(Recent& recent) {
+  if (at_ < window_) return;
+  const Address seen_end = window_ + seen_.size(), end = std::min(range_.end, next_context());
+  Address at = at_;
+  while (at < end && at < seen_end && seen_end - at >= kHeaderBytes) {
+    const std::byte* const object = seen_.data() + (at - window_);
+    std::uint64_t word = 0;
+    std::uint32_t length = 0;
+    std::memcpy(&word, object, sizeof word);
+    std::memcpy(&length, object + sizeof word, sizeof length);
+    const Recent::Type& type = recent.at(word);
+    if (type.word != word || word == 0) break;
+    const std::uint64_t size = type.size(length);
+    if (size < kLeastObject || size > end - at) break;
+    if (!type.is_plain) {
+      if (size > seen_end - at) break;
+      elements_->take(type.number, length, size, {object, static_cast<std::size_t>(size)});
+    }
+    TypeSum& sum = sums_[type.number];
+    if (sum.count++ == 0) touched_.push_back(type.number);
+    sum.bytes += size;
+    if (observer_) observer_(at, type.number, size);
+    at += size;
+  }
+  at_ = at;
+}
+
 RegionCount::End HeapWalk::walk(const HeapBytes& bytes) {
   using End = RegionCount::End;
+  Recent recent;
   while (at_ < range_.end) {
+    walk_window(recent);
+    if (at_ >= range_.end) break;
     if (at_ == next_context()) {
       skip_context();
       continue;
@@ -79,7 +112,10 @@ RegionCount::End HeapWalk::walk(const HeapBytes& bytes) {
       at_ = next_context();
       continue;
     }
-    const std::uint64_t size = sizes_[type_].size(object->length);
+    const ObjectSizes::Type& type = sizes_[type_];
+    const bool is_plain = elements_ == nullptr || (!is_large_ && !elements_->wants_all(type_, 0));
+    recent.at(object->word) = {object->word, type.base, type.component, type_, is_plain};
+    const std::uint64_t size = type.size(object->length);
     if (size > next_context() - at_) {
       at_ = next_context();
       continue;

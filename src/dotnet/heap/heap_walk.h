@@ -1,6 +1,7 @@
 // Counts the objects of a region by type.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <span>
 #include <string>
@@ -54,10 +55,28 @@ class HeapWalk {
     std::uint64_t word = 0;
     std::uint32_t length = 0;
   };
+  /// Types that were met lately, by the first word of their objects.
+  class Recent {
+   public:
+    struct Type {
+      std::uint64_t word = 0;  ///< 0: none
+      std::uint32_t base = 0, component = 0, number = 0;
+      bool is_plain = false;  ///< nobody wants to look into its objects
+      [[nodiscard]] std::uint64_t size(std::uint32_t length) const {
+        return (base + std::uint64_t{component} * length + 7) & ~std::uint64_t{7};
+      }
+    };
+    [[nodiscard]] Type& at(std::uint64_t word) { return types_[(word >> 3) * 0x9e3779b97f4a7c15u >> (64 - kBits)]; }
+
+   private:
+    static constexpr unsigned kBits = 7;
+    std::array<Type, 1 << kBits> types_{};
+  };
   void begin(const GcRegion& region, std::span<const AllocationContext> contexts);
   [[nodiscard]] std::optional<Header> header(const HeapBytes& bytes);
   [[nodiscard]] bool is_known(std::uint64_t word);
   [[nodiscard]] RegionCount::End walk(const HeapBytes& bytes);
+  void walk_window(Recent& recent);
   void skip_context();
   void take_elements(const HeapBytes& bytes, std::uint32_t length, std::uint64_t size);
   [[nodiscard]] Address next_context() const { return contexts_.empty() ? ~Address{0} : contexts_.front().pointer; }
@@ -69,6 +88,7 @@ class HeapWalk {
   std::vector<std::uint32_t> touched_;  ///< types among them
   // The region that is walked:
   AddressRange range_;
+  bool is_large_ = false;
   std::span<const AllocationContext> contexts_;  ///< those that are ahead
   Address at_ = 0, window_ = 0;
   std::span<const std::byte> seen_;  ///< bytes from `window_` on

@@ -27,12 +27,11 @@ AddressRange stack_of(const MemoryReader& memory, const Region& mapping, Address
   for (Address at = first; at < last && at - first < kMost;) {
     bytes.resize(static_cast<std::size_t>(std::min(kAtOnce, last - at)));
     const auto got = memory.read_some(at, bytes);
-    if (!got || *got < kLeastBytes) break;
+    if (!got || *got < kAlign) break;
     for (std::uint64_t i = 0; i + kLeastBytes <= *got; i += kAlign)
       if (is_thread_block(bytes.data() + i, at + i))
         return {mapping.range.begin, std::min(last, (at + i + page_bytes) & ~(page_bytes - 1))};
-    if (*got < bytes.size()) break;
-    at += bytes.size();
+    at += *got & ~(kAlign - 1);
   }
   return mapping.range;
 }
