@@ -36,7 +36,10 @@ class JitProcess {
     code_ = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     std::memcpy(code_, kCode, sizeof kCode);
     pid_ = ::fork();
-    if (pid_ != 0) return wait_until_it_pauses();
+    if (pid_ != 0) {
+      wait_until_it_pauses();
+      return;
+    }
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     reinterpret_cast<void (*)(void (*)(), void*)>(code_)([] { ::pause(); }, reinterpret_cast<void*>(&::pause));
     ::_exit(0);
