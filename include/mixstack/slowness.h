@@ -65,8 +65,9 @@ struct Health {
   /// Threads that waited at the last look for the SemaphoreSlim that most of them waited for. It had no place left, and
   /// has no owner: it may guard something, or tell that there is work.
   std::uint32_t semaphore_waiters = 0;
-  std::optional<std::uint64_t> queued{};  ///< items in queues of thread pools
-  bool has_more_queued = false;           ///< more than were counted
+  std::uint32_t all_semaphore_waiters = 0;  ///< threads that waited at the last look for any SemaphoreSlim
+  std::optional<std::uint64_t> queued{};    ///< items in queues of thread pools
+  bool has_more_queued = false;             ///< more than were counted
 
   /// Processors that it would use if it had the machine for itself.
   [[nodiscard]] double wanted() const { return processors.value_or(0) + ready.value_or(0); }

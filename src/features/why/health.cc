@@ -164,6 +164,10 @@ Health health_of(const Counters& before, const Counters& after, const ProcessDum
       waiters.insert(t.tid);
   health.lock_waiters = static_cast<std::uint32_t>(waiters.size());
   health.semaphore_waiters = most_at_one_semaphore(dump);
+  health.all_semaphore_waiters =
+      static_cast<std::uint32_t>(std::count_if(dump.threads.begin(), dump.threads.end(), [](const ThreadDump& t) {
+        return t.wait && t.wait->kind == WaitKind::semaphore_slim;
+      }));
   health.queued = queued_of(dump);
   health.has_more_queued = std::any_of(dump.runtimes.begin(), dump.runtimes.end(), [](const RuntimeSummary& r) {
     return r.pending && r.pending->pool && r.pending->pool->has_more;

@@ -31,6 +31,7 @@ TEST(Health, SeveralThreadsAtOneSemaphore) {
   }
   const Health health = health_of(looks.before, looks.after, dump);
   EXPECT_EQ(health.semaphore_waiters, 3u);
+  EXPECT_EQ(health.all_semaphore_waiters, 5u);
   EXPECT_EQ(health.lock_waiters, 0u) << "it has no owner";
 }
 

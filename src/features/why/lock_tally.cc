@@ -92,8 +92,11 @@ void LockTally::note(Lock& lock, const Seen& seen, const ProcessDump& dump, std:
     note_clock(lock, *t, at);
   }
   // An owner that has come back to the lock meanwhile, and waits for it, says nothing of what it does under it.
+  const auto waits_for_it = [&seen](const ThreadDump& t) {
+    return t.wait && t.wait->kind == seen.kind && t.wait->object.address == seen.object.address;
+  };
   for (const ThreadId tid : seen.owner_ids)
-    if (const ThreadDump* owner = report::find_thread(dump, tid); owner != nullptr && !seen.waiter_ids.contains(tid))
+    if (const ThreadDump* owner = report::find_thread(dump, tid); owner != nullptr && !waits_for_it(*owner))
       if (const std::string doing = doing_words(dump, *owner); !doing.empty()) lock.owner_places[doing]++;
 }
 

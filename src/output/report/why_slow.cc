@@ -86,6 +86,8 @@ std::string health_words(const Health& health) {
   }
   if (health.semaphore_waiters > 1)
     parts.push_back(counted(health.semaphore_waiters, "thread waits", "threads wait") + " for one semaphore");
+  else if (health.all_semaphore_waiters > 1)
+    parts.push_back(fmt::format("{} threads wait for semaphores", health.all_semaphore_waiters));
   if (health.queued)
     parts.push_back(*health.queued == 0 ? "no queue"
                                         : (health.has_more_queued ? "more than " : "") +

@@ -71,7 +71,10 @@ TEST(WhySlow, NothingIsWrongInNumbers) {
   health.lock_waiters = 2;
   health.longest_lock_wait = std::chrono::milliseconds(200);
   health.semaphore_waiters = 1;  // may be a thread that waits for work
+  health.all_semaphore_waiters = 1;
   EXPECT_EQ(health_words(health).find("semaphore"), std::string::npos);
+  health.all_semaphore_waiters = 2;
+  EXPECT_NE(health_words(health).find(", 2 threads wait for semaphores"), std::string::npos);
   health.semaphore_waiters = 5;
   const std::string words = health_words(health);
   EXPECT_TRUE(words.ends_with("; since it began it compiled 16,500 methods in 5.40 s")) << words;
