@@ -66,12 +66,14 @@ internal static unsafe partial class Native
         public nint Piece, Context;
     }
 
+#pragma warning disable CS0649 // the library writes it
     public struct RecordProgress
     {
         public nuint Size;
         public ulong ElapsedNs, Samples, Lost;
         public int Step, Reserved;
     }
+#pragma warning restore CS0649
 
     public struct Function
     {

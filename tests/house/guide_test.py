@@ -13,6 +13,7 @@ GUIDE = (ROOT / "docs/library.md").read_text()
 CXX = """
 #include <array>
 #include <cstdio>
+#include <thread>
 #include "mixstack/ask_memory.h"
 #include "mixstack/machine.h"
 #include "mixstack/memory_growth.h"
@@ -22,6 +23,7 @@ CXX = """
 #include "mixstack/shared_images.h"
 #include "mixstack/record.h"
 #include "mixstack/recording_formats.h"
+#include "mixstack/top.h"
 #include "mixstack/why.h"
 using mixstack::fail;
 """
