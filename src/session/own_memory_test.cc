@@ -5,6 +5,7 @@
 
 #include "base/system/proc_status.h"
 #include "dotnet/holders/holder_reader.h"
+#include "session/holder_parts.h"
 
 namespace mixstack::session {
 namespace {
@@ -23,6 +24,17 @@ TEST(OwnMemoryTest, AHeapOfAHundredGigabytesOnAMachineOfTwo) {
   const std::uint64_t allowed = memory_to_take({.machine = 2 * kGigabyte});
   EXPECT_GT(dotnet::holders::HolderReader::memory_for(0, 100 * kGigabyte, false), allowed);
   EXPECT_LT(dotnet::holders::HolderReader::memory_for(1'000'000, kGigabyte, false), allowed);
+}
+
+/// Few large objects need little room, however many bytes they have.
+TEST(OwnMemoryTest, LargeObjectsAreCountedByTheirNumber) {
+  dotnet::objects::GcRegions gc;
+  gc.bytes.at(static_cast<std::size_t>(HeapGeneration::large)) = 12 * kGigabyte;
+  EXPECT_LT(objects_not_walked(gc), 1'000'000u);
+  const std::uint64_t allowed = memory_to_take({.machine = 2 * kGigabyte});
+  EXPECT_LT(dotnet::holders::HolderReader::memory_for(objects_not_walked(gc), all_bytes(gc), true), allowed);
+  gc.bytes.at(static_cast<std::size_t>(HeapGeneration::zero)) = 3 * kGigabyte;
+  EXPECT_GT(objects_not_walked(gc), 30'000'000u);
 }
 
 TEST(OwnMemoryTest, TheKernelsWords) {

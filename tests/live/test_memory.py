@@ -9,6 +9,7 @@ import jsonschema
 
 import cores
 import debuggee_build
+import hostings
 import mixstack_dump
 import processes
 from harness import LiveCase
@@ -123,8 +124,21 @@ class Account(MemoryCase):
             account = self.account(debuggee)
             of_contexts = sum(line["resident"] for line in account["lines"]
                               if (line["kind"], line["detail"]) == ("loader_heap", "collectible"))
-            self.assertGreater(of_contexts, 200 * 8192)
+            self.assertGreaterEqual(of_contexts, 200 * 8192)
             self.assertLess(self.of_kind(account, "runtime_stubs"), MEGABYTE)
+
+    def test_assemblies_of_a_compressed_file(self):
+        """They lie in no file: the runtime has unpacked them."""
+        try:
+            program = hostings.published("single-file-compressed")
+        except RuntimeError as error:
+            self.skipTest(f"cannot be built here: {str(error)[-300:]}")
+        with processes.Debuggee(program) as debuggee:
+            account = self.account(debuggee)
+            unpacked = sum(line["resident"] for line in account["lines"] if line["detail"] == "unpacked assemblies")
+            self.assertGreater(unpacked, 10 * MEGABYTE)
+            self.assertLess(self.of_kind(account, "unknown"), 2 * MEGABYTE, account["unknown"])
+            self.assertLess(self.of_kind(account, "shared"), MEGABYTE)
 
     def test_a_process_without_a_runtime(self):
         with processes.native("idle") as debuggee:

@@ -223,13 +223,34 @@ void add_all(HeapElements& to, const HeapElements& of) {
   to.zeros_of_them += of.zeros_of_them;
 }
 
-/// The texts of all regions that the strictest of them has kept, each once.
+/// The texts of all regions that the strictest of them has kept, by hash. Hashes are spread evenly: by their first bits
+/// they are put into places of their own, each small enough for a cache, where they are sorted.
+std::vector<TextSum> sorted(std::span<const std::shared_ptr<const ElementSums>> regions, unsigned shift) {
+  constexpr unsigned kBits = 10;
+  std::vector<std::size_t> ends((std::size_t{1} << kBits) + 1);
+  const auto each = [&](auto use) {
+    for (const auto& region : regions)
+      for (const TextSum& t : region->texts)
+        if (shift == 0 || t.hash >> (64 - shift) == 0)
+          use(t, static_cast<std::size_t>(t.hash << shift >> (64 - kBits)));
+  };
+  each([&](const TextSum&, std::size_t place) { ends[place + 1]++; });
+  for (std::size_t i = 1; i < ends.size(); i++) ends[i] += ends[i - 1];
+  std::vector<TextSum> all(ends.back());
+  each([&](const TextSum& t, std::size_t place) { all[ends[place]++] = t; });
+  std::size_t begin = 0;
+  for (const std::size_t end : ends) {
+    if (end <= begin) continue;
+    std::sort(all.begin() + static_cast<std::ptrdiff_t>(begin), all.begin() + static_cast<std::ptrdiff_t>(end),
+              [](const TextSum& a, const TextSum& b) { return a.hash < b.hash; });
+    begin = end;
+  }
+  return all;
+}
+
+/// Each of them once.
 std::vector<TextSum> together(std::span<const std::shared_ptr<const ElementSums>> regions, unsigned shift) {
-  std::vector<TextSum> all;
-  for (const auto& region : regions)
-    for (const TextSum& t : region->texts)
-      if (shift == 0 || t.hash >> (64 - shift) == 0) all.push_back(t);
-  std::sort(all.begin(), all.end(), [](const TextSum& a, const TextSum& b) { return a.hash < b.hash; });
+  std::vector<TextSum> all = sorted(regions, shift);
   std::size_t to = 0;
   for (std::size_t i = 0; i < all.size(); i++) {
     if (to != 0 && all[to - 1].hash == all[i].hash) {

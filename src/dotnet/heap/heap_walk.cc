@@ -72,14 +72,16 @@ void HeapWalk::walk_window(Recent& recent) {
   if (at_ < window_) return;
   const Address seen_end = window_ + seen_.size(), end = std::min(range_.end, next_context());
   Address at = at_;
+  Recent::Type type;
   while (at < end && at < seen_end && seen_end - at >= kHeaderBytes) {
     const std::byte* const object = seen_.data() + (at - window_);
     std::uint64_t word = 0;
     std::uint32_t length = 0;
     std::memcpy(&word, object, sizeof word);
     std::memcpy(&length, object + sizeof word, sizeof length);
-    const Recent::Type& type = recent.at(word);
-    if (type.word != word || word == 0) break;
+    // Most objects are of the type of the one before: then their sizes do not wait for the table.
+    if (word != type.word) type = recent.at(word);
+    if (word == 0 || word != type.word) break;
     const std::uint64_t size = type.size(length);
     if (size < kLeastObject || size > end - at) break;
     if (!type.is_plain) {
