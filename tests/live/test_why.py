@@ -130,6 +130,14 @@ class Why(WhyCase):
             self.assertEqual((status, verdict["kind"], verdict["is_certain"], verdict["threads"]), (STUCK, "orphaned_lock", True, 2))
             self.assertEqual(answer["causes"], [])
 
+    def test_reader_writer_locks_of_the_older_class(self):
+        with processes.scenario("older_rwlocks") as debuggee:
+            status, answer = self.why(debuggee.pid)
+            threads = self.compare(answer, self.truth(debuggee))
+            self.assertTrue(all(threads[f"left-{name}"]["wait"]["owner_has_ended"] for name in ("reader", "writer")))
+            [verdict] = answer["verdicts"]
+            self.assertEqual((status, verdict["kind"], verdict["is_certain"], verdict["threads"]), (STUCK, "orphaned_lock", True, 2))
+
     def test_a_holder_that_waits_for_what_has_no_owner_is_not_called_fine(self):
         with processes.scenario("monitor_and_semaphore") as debuggee:
             status, answer = self.why(debuggee.pid)

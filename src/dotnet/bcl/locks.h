@@ -46,7 +46,15 @@ struct ReaderWriterLock {
   static constexpr FieldName kCounts = "t_rwc";
 };
 
-/// Its readers: each thread has a list of the locks that it reads under.
+/// The writer under a ReaderWriterLock, the older class, and its two events. Its readers are only counted.
+struct OlderReaderWriterLock {
+  static constexpr TypeName kType = "System.Threading.ReaderWriterLock";
+  static constexpr FieldName kWriter = "_writerID";
+  static constexpr FieldName kWriteEvent = "_writerEvent";
+  static constexpr FieldName kReadEvent = "_readerEvent";
+};
+
+/// Readers under a ReaderWriterLockSlim: each thread has a list of the locks that it reads under.
 struct ReaderWriterCount {
   static constexpr TypeName kType = "System.Threading.ReaderWriterCount";
   static constexpr FieldName kLockId = "lockID";

@@ -159,6 +159,21 @@ ThreadWait ThreadWaits::handle_behind(const WaitingThread& at, const Handles& ha
   return wait;
 }
 
+/// The class library's older lock. What it is, and who writes, is recorded in it.
+bool ThreadWaits::older_reader_writer_lock(const WaitingThread& at, const Candidate& c, ThreadWait& wait) {
+  using Lock = bcl::OlderReaderWriterLock;
+  if (!objects_.types().is_a(c.type, Lock::kType)) return false;
+  const Address event = wait.object.address;
+  wait.is_reading = objects_.reference(c.address, Lock::kReadEvent) == event;
+  if (!wait.is_reading && objects_.reference(c.address, Lock::kWriteEvent) != event) return false;
+  wait.kind = WaitKind::reader_writer_lock;
+  wait.object = object(c.address);
+  wait.gives_up = !wait.timeout && may_give_up(at);
+  const std::int32_t id = objects_.value<std::int32_t>(c.address, Lock::kWriter).value_or(-1);
+  if (id > 0) describe_managed_owner(static_cast<std::uint32_t>(id), c.address, Lock::kWriter, wait);
+  return true;
+}
+
 ThreadWait ThreadWaits::lock_of_program(const WaitingThread& at, ThreadWait wait) {
   if (!has_unknown_end(wait)) return wait;
   const bool has_object = wait.kind != WaitKind::sleep && wait.kind != WaitKind::none;
@@ -168,6 +183,7 @@ ThreadWait ThreadWaits::lock_of_program(const WaitingThread& at, ThreadWait wait
   for (const Candidate& c : candidates(at)) {
     const TypeFacts* facts = objects_.types().at(c.type);
     if (facts == nullptr || facts->is_array || facts->assembly == bcl::kCoreLib) continue;
+    if (has_object && older_reader_writer_lock(at, c, wait)) return wait;
     const std::string name = objects_.types().csharp_name(c.type);
     const auto is_its = [&](const WaitFrame& f) { return f.is_managed && is_method_of(f.method, name); };
     const bool is_lock = has_object ? c.address == wait.object.address || refers_to(c, wait.object.address)

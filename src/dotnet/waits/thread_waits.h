@@ -111,6 +111,7 @@ class ThreadWaits {
   void for_each_field(Address type, const Look& look);
   [[nodiscard]] OwnerField owner_field(const Candidate& c, std::string_view type_name);
   [[nodiscard]] bool refers_to(const Candidate& c, Address object);
+  bool older_reader_writer_lock(const WaitingThread& at, const Candidate& c, ThreadWait& wait);
   [[nodiscard]] ThreadWait lock_of_program(const WaitingThread& at, ThreadWait wait);
   [[nodiscard]] bool is_of_fsharp_result(Address handle, const Candidates& found);
   [[nodiscard]] ThreadWait semaphore_of_node(const ThreadWait& wait, const Candidates& found);

@@ -9,6 +9,7 @@
 #include "frontends/cli/symbol_options.h"
 #include "mixstack/memory_files.h"
 #include "mixstack/memory_growth.h"
+#include "output/formats/read_any.h"
 #include "output/report/escape.h"
 #include "output/report/writer.h"
 

@@ -217,6 +217,24 @@ internal static partial class Waits
         Thread.Sleep(300);
     }
 
+    // The older class: one lock whose writer has ended, one whose writer sleeps, and one that is only read.
+    [Scenario("older_rwlocks")]
+    private static void OlderReaderWriterLocks()
+    {
+        ReaderWriterLock left = new(), held = new(), read = new();
+        Scene.Extra("gone", () => left.AcquireWriterLock(Timeout.Infinite)).Join();
+        Scene.Extra("owner", () => { held.AcquireWriterLock(Timeout.Infinite); Thread.Sleep(Timeout.Infinite); });
+        Scene.Extra("reads", () => { read.AcquireReaderLock(Timeout.Infinite); Thread.Sleep(Timeout.Infinite); });
+        Thread.Sleep(100);
+        foreach ((string name, ReaderWriterLock book, string owner) in new[] { ("left", left, "-"), ("held", held, "owner") })
+        {
+            Waiter(name + "-reader", "reader_writer_lock", "System.Threading.ReaderWriterLock", owner, () => book.AcquireReaderLock(Timeout.Infinite));
+            Waiter(name + "-writer", "reader_writer_lock", "System.Threading.ReaderWriterLock", owner, () => book.AcquireWriterLock(Timeout.Infinite));
+        }
+        Waiter("read-writer", "reader_writer_lock", "System.Threading.ReaderWriterLock", "-", () => read.AcquireWriterLock(Timeout.Infinite));
+        Thread.Sleep(300);
+    }
+
     // Each has what the other wants, and one of the two things has no owner.
     [Scenario("monitor_and_semaphore")]
     private static void MonitorAndSemaphore()
