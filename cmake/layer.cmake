@@ -1,8 +1,7 @@
-# Test code: its lines are wanted, in a debugger, its variables hardly, and its speed by nobody: half of its compilation is
-# optimisation. A fuzzer looks for nothing in it.
+# Test code: its lines are wanted, in a debugger, its variables hardly; and a fuzzer looks for nothing in it.
 function(mixstack_test_code target)
   set_target_properties(${target} PROPERTIES MIXSTACK_TEST_CODE ON)
-  target_compile_options(${target} PRIVATE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:RelWithDebInfo>>:-g1;-O0>)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:RelWithDebInfo>>:-g1>)
 endfunction()
 
 # Rooms that make text are the larger part of the code and the smaller part of a run: -O2 where the engine has -O3, and

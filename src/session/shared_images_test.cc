@@ -7,18 +7,20 @@
 #include <string>
 
 #include "process/live/live_target.h"
+#include "process/live/test_process.h"
 #include "session/process_session.h"
 #include "support/patient_walker.h"
 
 namespace mixstack {
 namespace {
 
-/// A program of the machine that sleeps; ends with this.
+/// A program of the machine that sleeps, with its libraries loaded; ends with this.
 class Sleeper {
  public:
   Sleeper() {
     auto session = Session::launch({{"sleep", "60"}, {}});
     if (session) pid_ = (*session)->target().info().pid;
+    EXPECT_TRUE(process::test::eventually([this] { return process::test::state_of(static_cast<pid_t>(pid_)) == 'S'; }));
   }
   ~Sleeper() {
     if (pid_ == 0) return;
@@ -88,7 +90,7 @@ TEST(SharedImages, OneLibcOfTwoProcesses) {
   const session::ImageFacts shared;
   const auto one = libc_of(first.pid(), shared), two = libc_of(second.pid(), shared), own = libc_of(second.pid(), {});
   ASSERT_NE(one, nullptr);
-  EXPECT_EQ(one, two);
+  ASSERT_EQ(one, two);
   EXPECT_NE(one, own);
   EXPECT_EQ(shared.rules->of(one), shared.rules->of(two)) << "and one table of unwind rules";
 }

@@ -159,7 +159,7 @@ ThreadWait ThreadWaits::handle_behind(const WaitingThread& at, const Handles& ha
   return wait;
 }
 
-/// The class library's older lock. What it is, and who writes, is recorded in it.
+/// The class library's older lock: its type is known, and its writer is recorded.
 bool ThreadWaits::older_reader_writer_lock(const WaitingThread& at, const Candidate& c, ThreadWait& wait) {
   using Lock = bcl::OlderReaderWriterLock;
   if (!objects_.types().is_a(c.type, Lock::kType)) return false;

@@ -1,7 +1,9 @@
 // Holders of a heap as text: the largest lines of the tree, or the ways to what was asked for.
-//
-// Lines are chosen by what they retain, the largest first, kMostLines in all, so that the largest holders are on the
-// first screen however deep they lie. A root that holds one thing alone is one line with it.
+// Input: the answer of a search for holders. Output: text for a terminal, its names escaped.
+// Algorithm: 1. the sums, and what was left out of them; 2. of the tree, lines by what they retain, the largest first,
+// so that the largest holders are on the first screen however deep they lie; a root that holds one thing alone is one
+// line with it; or 2. the ways to what was asked for, each from its root. Bounds: kMostLines lines of the tree,
+// kMostPaths ways.
 #include <fmt/format.h>
 
 #include <algorithm>
