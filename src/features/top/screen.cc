@@ -154,6 +154,7 @@ std::vector<ScreenLine> Screen::lines(Browser& browser, const TopFacts& facts, s
   head.resize(plain + std::min(facts.notes.size(), kMostNotes));
   if (rows < 16) head.resize(std::min<std::size_t>(head.size(), rows < 8 ? 0 : 2));
   std::vector<ScreenLine> shown;
+  shown.reserve(head.size());
   for (const std::string& text : head) shown.push_back(line(shown.size(), text, Look::plain, columns));
   add_list(browser, shown, rows, columns);
   return shown;

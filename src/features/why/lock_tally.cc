@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "features/why/contention.h"
 #include "features/why/health.h"
@@ -145,7 +146,7 @@ SlowCause LockTally::cause_of(const Lock& lock, const Counters& before, const Co
   std::string words = report::wait_words(dump, any);
   if (constexpr std::string_view kOfOne = "waits "; words.starts_with(kOfOne)) words.erase(0, kOfOne.size());
   const bool are_writers = lock.writers != 0 && lock.writers == lock.waits;
-  const auto count = static_cast<std::uint64_t>(waiting + 0.5);
+  const auto count = static_cast<std::uint64_t>(std::lround(waiting));
   cause.what =
       fmt::format("{} of {} {} {}{}{}", count, report::counted(all.size(), "thread"), count == 1 ? "waits" : "wait",
                   words, are_writers ? " to write" : "", lock.seen == looks_ ? " at any time" : " most of the time");
