@@ -1,12 +1,12 @@
 #include "session/launch.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <thread>
 
 #include "base/system/scoped_fd.h"
@@ -16,6 +16,7 @@ namespace {
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> list;
+  list.reserve(texts.size() + 1);
   for (const std::string& t : texts) list.push_back(const_cast<char*>(t.c_str()));
   list.push_back(nullptr);
   return list;
