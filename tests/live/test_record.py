@@ -156,7 +156,7 @@ class Record(LiveCase):
         self.assertGreater(shares(recorded.stacks("-i"))[1], 0)
         facts = recorded.facts
         self.assertGreater(facts["holds"], 0)
-        # Of each thread's time; what it may begin with, and the round that spends the rest.
+        # Allowed are: its share of each thread's time, what it may begin with, and the round that spends the rest.
         held = facts["held_ns"] / len(recorded.head["threads"]) / facts["duration_ns"]
         self.assertLessEqual(100 * held, 1 + 100 * (0.1 * 0.01 + facts["longest_hold_ns"] / 1e9) / 5 + 0.01, facts)
 
