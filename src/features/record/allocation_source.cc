@@ -216,42 +216,57 @@ void AllocationSource::choose() {
   }
 }
 
-/// Whether a window is over: the thread has had its own time, without what hits cost it.
-bool AllocationSource::close(Thread& thread, std::size_t i) const {
+/// When to look at an open window again (CLOCK_MONOTONIC); 0: it is over. The thread has had its own time, without what
+/// hits cost it. Hits are counted in the ring: to ask the kernel for them would interrupt the thread.
+std::uint64_t AllocationSource::look_at_window(Thread& thread, std::size_t i, SampleBatch& batch) {
+  constexpr double kSoon = 40e3;  // ns
   Word& word = thread.words[i];
-  const std::uint64_t hits = thread.watch->counts(i).hits - word.last.hits;
-  const auto since = static_cast<double>(monotonic_ns() - word.opened_ns);
-  const bool is_over = own_time(since, hits, cost_.ns()) >= word.length || hits >= kMostHits ||
-                       since > static_cast<double>(kLongestWindow);
-  if (!is_over) return false;
+  read_hits(thread, batch);
+  const std::uint64_t now = monotonic_ns();
+  const auto since = static_cast<double>(now - word.opened_ns), cost = cost_.ns();
+  const double left = word.length + settling(cost) - own_time(since, word.hits, cost);
+  if (left > 0 && word.hits < kMostHits && since <= static_cast<double>(kLongestWindow))
+    return now + static_cast<std::uint64_t>(std::max(time_for(left, word.rate, cost), kSoon));
   thread.watch->switch_off(i);
-  return true;
+  return 0;
 }
 
-void AllocationSource::watch_windows(const std::stop_token& stop) {
-  constexpr std::uint64_t kLook = 40'000;  // ns
-  std::vector<std::pair<Thread*, std::size_t>> open;
+void AllocationSource::watch_windows(SampleBatch& batch, const std::stop_token& stop) {
+  struct Open {
+    Thread* thread = nullptr;
+    std::size_t word = 0;
+    std::uint64_t next_ns = 0;
+  };
+  std::vector<Open> open;
   for (auto& [key, thread] : threads_)
-    for (std::size_t i = 0; i < thread.watched(); i++) {
+    for (std::size_t i = thread.watched(); i-- > 0;) {  // small objects, with most hits, last: nothing disturbs them
       Word& word = thread.words[i];
       const bool is_always = word.length >= rule_.round_ns;
       if (!is_always && word.is_on) thread.watch->switch_off(i);
       if (is_always && !word.is_on) thread.watch->switch_on(i);
       word.is_on = is_always;
       if (is_always) word.opened_ns = monotonic_ns();
-      if (!is_always) open.emplace_back(&thread, i);
+      if (!is_always) open.push_back({&thread, i});
     }
-  for (const auto& [thread, i] : open) {
-    Word& word = thread->words[i];
+  for (Open& one : open) {
+    Word& word = one.thread->words[one.word];
     const std::uint64_t before = std::exchange(word.opened_ns, 0);
-    word.last = thread->watch->counts(i);  // hits of an earlier time do not count
-    thread->watch->switch_on(i);
+    word.last = one.thread->watch->counts(one.word);  // hits of an earlier time do not count
+    one.thread->watch->switch_on(one.word);
     word.opened_ns = monotonic_ns();
     word.gap_ns = before == 0 ? static_cast<std::uint64_t>(rule_.round_ns) : word.opened_ns - before;
+    one.next_ns = word.opened_ns +
+                  static_cast<std::uint64_t>(time_for(word.length + settling(cost_.ns()), word.rate, cost_.ns()));
   }
   while (!open.empty()) {
-    if (!stop.stop_requested()) sleep_until(monotonic_ns() + kLook);
-    std::erase_if(open, [&](const auto& one) { return close(*one.first, one.second); });
+    const auto first =
+        std::min_element(open.begin(), open.end(), [](const Open& a, const Open& b) { return a.next_ns < b.next_ns; });
+    if (!stop.stop_requested()) sleep_until(first->next_ns);
+    const std::uint64_t now = monotonic_ns();
+    std::erase_if(open, [&](Open& one) {
+      if (one.next_ns <= now || stop.stop_requested()) one.next_ns = look_at_window(*one.thread, one.word, batch);
+      return one.next_ns == 0;
+    });
   }
 }
 
@@ -259,7 +274,8 @@ void AllocationSource::add_hit(Thread& thread, std::size_t word, const perf::Per
   Word& of = thread.words[word];
   const double own =
       own_time(static_cast<double>(sample.time_ns) - static_cast<double>(of.opened_ns), of.hits++, cost_.ns());
-  if (sample.time_ns < begin_ns_ || !sample.has_user || (!of.is_on && own > of.length)) return;
+  const double since = own - settling(cost_.ns());
+  if (sample.time_ns < begin_ns_ || !sample.has_user || (!of.is_on && (since < 0 || since > of.length))) return;
   of.counted++;
   if (of.hit_ns != 0) of.between.push_back(static_cast<double>(sample.time_ns - std::min(sample.time_ns, of.hit_ns)));
   of.hit_ns = sample.time_ns;
@@ -279,18 +295,19 @@ void AllocationSource::add_hit(Thread& thread, std::size_t word, const perf::Per
   batch.samples.push_back({sample.time_ns, SampleClock::bytes, Activity::running});
 }
 
-void AllocationSource::read_hits(SampleBatch& batch) {
-  for (auto& [key, one] : threads_) {
-    if (!one.watch) continue;
-    Thread& thread = one;
+void AllocationSource::begin_round() {
+  hits_.clear();
+  objects_.clear();
+  for (auto& [key, thread] : threads_)
     for (Word& word : thread.words) {
       word.hits = word.counted = 0;
       word.hit_ns = 0;
       word.between.clear();
     }
-    thread.watch->drain(
-        [&](std::size_t word, const perf::PerfSample& sample) { add_hit(thread, word, sample, batch); });
-  }
+}
+
+void AllocationSource::read_hits(Thread& thread, SampleBatch& batch) {
+  thread.watch->drain([&](std::size_t word, const perf::PerfSample& sample) { add_hit(thread, word, sample, batch); });
 }
 
 /// The processor time of a thread that allocates much: its rate is that of the time that it ran.
@@ -360,11 +377,11 @@ Result<SampleBatch> AllocationSource::next(const std::stop_token& stop) {
     return session_->session->collections();
   }();
   const std::uint64_t opened = monotonic_ns();
-  watch_windows(stop);
+  begin_round();
+  watch_windows(batch, stop);
   const std::uint64_t closed = monotonic_ns();
-  hits_.clear();
-  objects_.clear();
-  read_hits(batch);
+  for (auto& [key, thread] : threads_)
+    if (thread.watch) read_hits(thread, batch);
   name_types(batch, collections);
   calm_rounds_ = collections == last_collections_ ? std::min(calm_rounds_ + 1, 2 * kCalm) : 0;
   last_collections_ = collections;

@@ -84,14 +84,15 @@ class AllocationSource final : public SampleSource {
   [[nodiscard]] ThreadId tid_of(std::uint32_t os_id);
   void choose();
   [[nodiscard]] Result<void> watch(Thread& thread);
-  void watch_windows(const std::stop_token& stop);
-  void read_hits(SampleBatch& batch);
+  void watch_windows(SampleBatch& batch, const std::stop_token& stop);
+  void begin_round();
+  void read_hits(Thread& thread, SampleBatch& batch);
   void add_hit(Thread& thread, std::size_t word, const perf::PerfSample& sample, SampleBatch& batch);
   void measure(Thread& thread, std::uint64_t passed_ns) const;
   void count_hits();
   void weigh(SampleBatch& batch);
   void name_types(SampleBatch& batch, const Collections& before);
-  [[nodiscard]] bool close(Thread& thread, std::size_t word) const;
+  [[nodiscard]] std::uint64_t look_at_window(Thread& thread, std::size_t word, SampleBatch& batch);
   void forget(Thread& thread, SampleBatch& batch);
 
   std::shared_ptr<SharedSession> session_;

@@ -64,6 +64,12 @@ struct WindowRule {
 [[nodiscard]] inline double own_time(double since_opened, std::uint64_t hits, double cost) {
   return since_opened - static_cast<double>(hits) * cost;
 }
+/// The begin of a window: to switch words on stops the thread for as long as some hits do, most of a short window.
+[[nodiscard]] inline double settling(double cost) { return 4 * cost; }
+/// How long to wait (ns) until `left` of its own time may have passed, with the hits to be expected meanwhile.
+[[nodiscard]] inline double time_for(double left, double rate, double cost) {
+  return std::max(left, 0.0) * (1 + rate * cost / 1e9);
+}
 
 /// Shares the bytes of a thread over its hits. A hit stands for all that were not looked at: for as many as fit between
 /// two windows, if windows are so long (`events`). All hits stand for as many bytes each as rooms were large of late,

@@ -73,6 +73,30 @@ TEST(ByteLedger, WhatAllocatesMuchWeighsMuch) {
   EXPECT_NEAR(static_cast<double>(fast_bytes + slow_bytes), static_cast<double>(all), 0.02 * static_cast<double>(all));
 }
 
+/// Rounds of 15 us; one of five makes five rooms at once, the others one. The hits of a burst take as long as the
+/// window.
+TEST(OwnTime, BurstsAreCountedAsOftenAsSingleRooms) {
+  constexpr double kCost = 20e3, kLength = 100e3, kRound = 15e3, kInBurst = 1e3;
+  std::uint64_t burst = 0, single = 0, all_burst = 0, all_single = 0;
+  for (std::uint32_t window = 0; window < 20000; window++) {
+    double now = kRound * (window % 100) / 100;
+    std::uint64_t hits = 0;
+    for (std::uint32_t round = 0; now < 5e6; round++, now += kRound) {
+      const bool is_burst = (window * 7919 + round) * 2654435761u % 5 == 0;
+      for (int room = 0; room < (is_burst ? 5 : 1); room++, now += kCost + kInBurst) {
+        const double since = own_time(now, hits++, kCost) - settling(kCost);
+        if (now <= settling(kCost) + kLength) (is_burst ? all_burst : all_single)++;
+        if (since >= 0 && since <= kLength) (is_burst ? burst : single)++;
+      }
+    }
+  }
+  const auto share = [](std::uint64_t a, std::uint64_t b) {
+    return static_cast<double>(a) / static_cast<double>(a + b);
+  };
+  EXPECT_NEAR(share(burst, single), 5.0 / 9, 0.02);
+  EXPECT_LT(share(all_burst, all_single), 0.5);  // by the clock, bursts are cut
+}
+
 TEST(ByteLedger, CountsFromTheFirstReading) {
   ByteLedger ledger;
   EXPECT_EQ(ledger.total(1'000'000), 0u);
