@@ -17,12 +17,20 @@ constexpr std::chrono::milliseconds kPollEvery{20};
 /// Rates of the kernel's counters, to ticks of 10 ms, say little before.
 constexpr std::chrono::milliseconds kLeastWatch{400};
 
+std::optional<process::ProcDir> directory_of(std::uint32_t pid) {
+  auto proc = process::ProcDir::open(pid);
+  return proc ? std::optional(std::move(*proc)) : std::nullopt;
+}
+
 }  // namespace
+
+SlowWatch::SlowWatch(std::shared_ptr<record::SharedSession> session, std::uint32_t pid)
+    : session_(std::move(session)), pid_(pid), proc_(directory_of(pid)), kernel_(pid) {}
 
 Counters SlowWatch::read() const {
   Counters counters;
   counters.at = std::chrono::steady_clock::now();
-  counters.kernel = process::kernel_counters(pid_, before_.kernel);
+  if (proc_) counters.kernel = process::kernel_counters(*proc_, before_.kernel);
   const std::lock_guard lock(session_->mutex);
   if (auto runtimes = session_->session->counters()) counters.runtimes = std::move(*runtimes);
   return counters;
@@ -49,8 +57,7 @@ void SlowWatch::pass_until(std::chrono::milliseconds since_begin) {
 
 bool SlowWatch::rests() {
   after_ = read();
-  const auto proc = process::ProcDir::open(pid_);
-  const auto uptime = proc ? process::uptime_of(process::read_ticks(*proc)) : std::nullopt;
+  const auto uptime = proc_ ? process::uptime_of(process::read_ticks(*proc_)) : std::nullopt;
   return uptime && stands_still(before_, after_) && was_quiet(after_, *uptime);
 }
 

@@ -17,14 +17,14 @@
 #include "mixstack/dump.h"
 #include "mixstack/recording.h"
 #include "mixstack/slowness.h"
+#include "process/live/proc_dir.h"
 
 namespace mixstack::why {
 
 /// Stops nothing. One thread at a time; `begin` first.
 class SlowWatch {
  public:
-  SlowWatch(std::shared_ptr<record::SharedSession> session, std::uint32_t pid)
-      : session_(std::move(session)), pid_(pid), kernel_(pid) {}
+  SlowWatch(std::shared_ptr<record::SharedSession> session, std::uint32_t pid);
 
   void begin();
   /// Reads the reason of the last collection, which the next one writes over.
@@ -56,6 +56,7 @@ class SlowWatch {
 
   std::shared_ptr<record::SharedSession> session_;
   std::uint32_t pid_;
+  std::optional<process::ProcDir> proc_;  ///< nothing: it has ended
   KernelWatch kernel_;
   RuntimeTally tally_;
   PoolTally pool_;
