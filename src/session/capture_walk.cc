@@ -59,6 +59,7 @@ CaptureWalk::CaptureWalk(Capture& capture, const Target& target, Worker& worker,
       copied_(modules_, runtime_modules(modules_, runtimes_), regions, capture.frozen != nullptr, overlay_,
               native_.tables(), capture.pac_mask),
       jit_image_(jit_image_stepper(worker, regions, target.info().arch, capture.pac_mask)),
+      pe_image_(modules_, overlay_, target.info().arch, capture.pac_mask),
       undescribed_(
           executable_ranges(regions), overlay_, [this](Frame& f) { return is_described(f); }, &modules_),
       newborn_(overlay_, native_),
@@ -102,6 +103,7 @@ void CaptureWalk::assemble(const StepperChain& users, const WalkOptions& options
     if (walk::FrameStepper* stepper = runtime->stepper()) add(chain.owners, *stepper);
   add(chain.owners, copied_);
   add(chain.owners, jit_image_);
+  add(chain.owners, pe_image_);
   add(chain.owners, undescribed_);
   add(chain.fallbacks, newborn_);
   add(chain.fallbacks, trampoline_);
@@ -166,7 +168,7 @@ bool CaptureWalk::is_described(Frame& frame) {
   for (const auto& runtime : runtimes_)
     if (walk::FrameStepper* s = runtime->stepper(); s != nullptr && s->claim(frame))
       return frame.kind == FrameKind::managed;
-  return false;
+  return pe_image_.claim(frame);
 }
 
 StackView CaptureWalk::view_of(const ThreadCapture& thread) const {

@@ -16,6 +16,7 @@
 #include "engine/walk/jit_image_stepper.h"
 #include "engine/walk/native_stepper.h"
 #include "engine/walk/newborn_stepper.h"
+#include "engine/walk/pe_image_stepper.h"
 #include "engine/walk/undescribed_stepper.h"
 #include "engine/walk/user_stepper.h"
 #include "engine/walk/walk_in_progress.h"
@@ -120,6 +121,7 @@ class CaptureWalk {
   walk::NativeStepper& native_;
   walk::CopiedCodeStepper copied_;
   walk::JitImageStepper jit_image_;
+  walk::PeImageStepper pe_image_;
   walk::UndescribedStepper undescribed_;
   walk::NewbornStepper newborn_;
   walk::NativeOrNewbornStepper native_or_newborn_;

@@ -247,14 +247,17 @@ class DamagedDescriptor(DacCase):
         """A full core whose descriptor two bytes were changed in; `edit` gives their places behind its start."""
         with self.stopped(10, "sleep") as debuggee, cores.folder() as folder:
             core = cores.createdump(debuggee.pid, folder / "core", "u")
-            content = core.read_bytes()
-            at = content.find(self.MAGIC)
-            self.assertGreater(at, 0)
-            with core.open("r+b") as file:
-                for place in edit:
-                    file.seek(at + place)
-                    file.write(bytes([content[at + place] ^ 0x55]))
+            self.damage(core, edit)
             yield core
+
+    def damage(self, core, edit):
+        content = core.read_bytes()
+        at = content.find(self.MAGIC)
+        self.assertGreater(at, 0)
+        with core.open("r+b") as file:
+            for place in edit:
+                file.seek(at + place)
+                file.write(bytes([content[at + place] ^ 0x55]))
 
     def test_it_is_said(self):
         for edit in ((0, 1), (12, 15)):  # the magic, the size of the JSON
@@ -264,6 +267,23 @@ class DamagedDescriptor(DacCase):
                 self.assertEqual((runtime["walkable"], runtime["provider"]), (True, "dac"))
                 self.assertIn("is there, but damaged", runtime["missing"][0]["text"])
                 self.assertTrue(any("its DAC was asked instead" in d["text"] for d in dump["diagnoses"]))
+
+    def test_precompiled_code_is_unwound_by_its_own_image(self):
+        """No runtime tells of it, no DAC is asked: the image's function table leads on, and nothing is made up."""
+        def frames(dump):
+            return {(t["tid"], f["sp"], f["ip"]): f for t in dump["threads"] for f in t["frames"]}
+        with self.damaged(()) as core:
+            whole = mixstack_dump.dump_core(core, "--provider", "cdac")
+            self.damage(core, (0, 1))
+            bare = mixstack_dump.dump_core(core, "--provider", "cdac")
+        self.assertFalse(bare["process"]["runtimes"][0]["walkable"])
+        precompiled = {key: f["module"] + ".dll" for key, f in frames(whole).items()
+                       if f["kind"] == "managed" and (f["module"] or "").startswith("System.")}
+        self.assertGreater(len(precompiled), 3)
+        seen = {key: f for key, f in frames(bare).items() if (f["module"] or "").endswith(".dll")}
+        self.assertEqual({key: f["module"] for key, f in seen.items() if f["kind"] == "native" and key in precompiled},
+                         precompiled)
+        self.assertEqual([f for key, f in seen.items() if f["trust"] == "certain" and key not in frames(whole)], [])
 
     @alone("the time that a dump takes")
     def test_the_budget_holds(self):
