@@ -14,7 +14,7 @@ else()
 endif()
 
 # One library per folder. mixstack_layer(name SOURCES_DIR . USES lower layers... LIBS external targets...)
-# Sources: every *.cc below the folder (sub-folders that have a CMakeLists of their own excluded by SKIP). Tests: every
+# Sources: every *.cc below the folder but SKIP (sub-folders that have a CMakeLists of their own, and files). Tests: every
 # *_test.cc, one executable per layer, one ctest per test case. ALONE: sources that are compiled in no batch, as they have
 # options of their own, or macros that others must not see.
 include(GoogleTest)
@@ -31,7 +31,7 @@ function(mixstack_layer name)
   cmake_parse_arguments(L "" "" "USES;LIBS;SKIP;ALONE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   foreach(s ${L_SKIP})
-    list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${s}/")
+    list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${s}(/|$)")
   endforeach()
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")

@@ -1,4 +1,5 @@
 """A .NET program that musl's own loader runs (scripts/test_musl): whole stacks, names and waits, without the agent."""
+import json
 import os
 import unittest
 
@@ -29,6 +30,23 @@ class Musl(WhyCase):
             status, answer = self.until_stuck(debuggee)
             self.assertEqual([(v["kind"], v["is_certain"]) for v in answer["verdicts"]], [("deadlock", True)])
             self.assertEqual(status, STUCK)
+
+    def test_memory_is_accounted(self):
+        with processes.scenario("deadlock") as debuggee:
+            account = self.answer("memory", debuggee.pid)["account"]
+            [heap] = self.answer("memory", debuggee.pid, "--types")["heaps"]
+        self.assertEqual(sum(line["resident"] for line in account["lines"]), account["resident"])
+        self.assertEqual(account["allocator"], "musl")
+        self.assertTrue(account["runtimes"][0]["is_known"])
+        self.assertTrue(heap["is_exact"])
+        types = {one["type"]: one["objects"] for one in heap["types"] if not one["is_free"]}
+        self.assertEqual(types["Scenarios.Waits.Account"], 2)
+        self.assertEqual(sum(types.values()), heap["objects"])
+
+    def answer(self, *arguments):
+        status, out, error, _ = mixstack_dump.run(*arguments, "--json")
+        self.assertEqual(status, 0, error)
+        return json.loads(out)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,11 @@
 #include "dotnet/waits/mutex_owner.h"
 
+#include <array>
 #include <cstddef>
+#include <optional>
+#include <span>
+
+#include "base/system/byte_cursor.h"
 
 namespace mixstack::dotnet::objects {
 namespace {
@@ -49,27 +54,52 @@ NodeFound node_at(const MemoryReader& memory, Address info, std::uint64_t waiter
   return {};
 }
 
+/// The owner by the wait information at a place; 0: there is none, or it is not proved. Nothing: no wait of that thread
+/// is there.
+std::optional<std::uint64_t> owner_by(const MemoryReader& memory, Address info, std::uint64_t waiter) {
+  const auto [at, thread_id] = node_at(memory, info, waiter);
+  const auto node = at != 0 ? memory.read<WaitNode>(at) : Result<WaitNode>(WaitNode{});
+  if (!node || node->info != info || node->thread != waiter) return std::nullopt;
+  const auto state = memory.read<SyncState>(node->object);
+  if (!state || state->waiters == 0 || state->waiters > kMostWaiters) return 0;
+  // The list leads to the node from both sides.
+  const auto next_of_previous =
+      node->previous == 0 ? Result<std::uint64_t>(state->first) : memory.read<std::uint64_t>(node->previous);
+  const auto previous_of_next =
+      node->next == 0 ? Result<std::uint64_t>(state->last) : memory.read<std::uint64_t>(node->next + 8);
+  if (!next_of_previous || *next_of_previous != at || !previous_of_next || *previous_of_next != at) return 0;
+  if (state->ownerships == 0 || state->owner == 0 || state->owner_id == 0) return 0;
+  const auto owner = memory.read<std::uint64_t>(state->owner + thread_id);
+  return owner && *owner == state->owner_id && *owner != waiter ? *owner : 0;
+}
+
+/// musl's condition variables keep the word that a thread waits at on its stack. The frames above it are those of the
+/// platform layer, which have addresses in the thread's record.
+std::optional<std::uint64_t> owner_by_stack(const MemoryReader& memory, Address word, std::uint64_t waiter) {
+  constexpr std::size_t kStackWords = 128, kRecordBytes = 256;
+  std::array<std::uint64_t, kStackWords> stack{};
+  const Address begin = (word + 7) & ~Address{7};
+  const auto size = memory.read_some(begin, std::as_writable_bytes(std::span(stack)));
+  if (!size) return std::nullopt;
+  std::array<std::byte, kRecordBytes> record{};
+  for (const std::uint64_t at : std::span(stack).first(*size / sizeof(std::uint64_t))) {
+    if (at == 0 || at % 8 != 0 || !memory.read_exact(at, record)) continue;
+    for (std::size_t i = 0; i + sizeof(WaitInfo) <= record.size(); i += 8) {
+      const auto wait = base::load_at<WaitInfo>(record, i);
+      if (!wait || wait->objects != 1 || wait->thread == 0 || wait->thread % 8 != 0) continue;
+      if (const auto owner = owner_by(memory, at + i, waiter)) return owner;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::uint64_t mutex_owner(const MemoryReader& memory, Address word, std::uint64_t waiter) {
   if (word == 0 || word % 4 != 0 || waiter == 0) return 0;
-  for (Address info = (word + 7) & ~Address{7}; info <= word + kFarthest; info += 8) {
-    const auto [at, thread_id] = node_at(memory, info, waiter);
-    const auto node = at != 0 ? memory.read<WaitNode>(at) : Result<WaitNode>(WaitNode{});
-    if (!node || node->info != info || node->thread != waiter) continue;
-    const auto state = memory.read<SyncState>(node->object);
-    if (!state || state->waiters == 0 || state->waiters > kMostWaiters) return 0;
-    // The list leads to the node from both sides.
-    const auto next_of_previous =
-        node->previous == 0 ? Result<std::uint64_t>(state->first) : memory.read<std::uint64_t>(node->previous);
-    const auto previous_of_next =
-        node->next == 0 ? Result<std::uint64_t>(state->last) : memory.read<std::uint64_t>(node->next + 8);
-    if (!next_of_previous || *next_of_previous != at || !previous_of_next || *previous_of_next != at) return 0;
-    if (state->ownerships == 0 || state->owner == 0 || state->owner_id == 0) return 0;
-    const auto owner = memory.read<std::uint64_t>(state->owner + thread_id);
-    return owner && *owner == state->owner_id && *owner != waiter ? *owner : 0;
-  }
-  return 0;
+  for (Address info = (word + 7) & ~Address{7}; info <= word + kFarthest; info += 8)
+    if (const auto owner = owner_by(memory, info, waiter)) return *owner;
+  return owner_by_stack(memory, word, waiter).value_or(0);
 }
 
 }  // namespace mixstack::dotnet::objects

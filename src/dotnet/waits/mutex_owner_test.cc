@@ -45,6 +45,18 @@ TEST_F(MutexOwnerTest, IsFoundBehindTheConditionVariable) {
   EXPECT_EQ(owner(0), 0u);
 }
 
+TEST_F(MutexOwnerTest, IsFoundThroughTheStackOnMusl) {
+  constexpr Address kStackWord = 0x7004;
+  memory_.map(0x7000, 0x800);
+  memory_.put_u64(0x7010, 3);
+  memory_.put_u64(0x7018, kNode);
+  EXPECT_EQ(owner(kStackWord), 0u);
+  memory_.put_u64(0x7040, kWord - 0x28);  // its mutex
+  EXPECT_EQ(owner(kStackWord), kHolder);
+  memory_.put_u32(kNode + 16, 77);
+  EXPECT_EQ(owner(kStackWord), 0u) << "another thread's node";
+}
+
 TEST_F(MutexOwnerTest, IsFoundAmongOtherWaiters) {
   memory_.put_u64(kNode, kOther);  // the next one
   memory_.put_u64(kOther + 8, kNode);

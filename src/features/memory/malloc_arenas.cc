@@ -34,7 +34,7 @@ bool is_file_of(const Region& r, std::string_view begin) {
   return slash != std::string::npos && std::string_view(r.path).substr(slash + 1).starts_with(begin);
 }
 
-bool is_libc(const Region& r) { return is_file_of(r, "libc.so") || is_file_of(r, "libc-2."); }
+bool is_libc(const Region& r) { return is_file_of(r, "libc.so.") || is_file_of(r, "libc-2."); }
 
 /// Words out of memory, through one buffer.
 class Words {
@@ -257,7 +257,9 @@ std::string allocator_of(std::span<const Region> mappings) {
   for (const Known& known : kOthers)
     if (std::any_of(mappings.begin(), mappings.end(), [&](const Region& r) { return is_file_of(r, known.file); }))
       return std::string(known.name);
-  return std::any_of(mappings.begin(), mappings.end(), is_libc) ? "glibc" : std::string();
+  if (std::any_of(mappings.begin(), mappings.end(), is_libc)) return "glibc";
+  const auto is_musls = [](const Region& r) { return r.path.ends_with("/libc.so"); };  // its loader may be a link to it
+  return std::any_of(mappings.begin(), mappings.end(), is_musls) ? "musl" : std::string();
 }
 
 MallocUse malloc_use(const MemoryReader& memory, std::span<const Region> mappings, std::uint64_t page_bytes) {

@@ -163,6 +163,8 @@ TEST(AllocatorOf, ByItsFile) {
   EXPECT_EQ(of("/usr/lib/libc.so.6"), "glibc");
   EXPECT_EQ(of("/usr/lib/libjemalloc.so.2"), "jemalloc");
   EXPECT_EQ(of("/lib/ld-musl-x86_64.so.1"), "musl");
+  EXPECT_EQ(of("/usr/lib/x86_64-linux-musl/libc.so"), "musl");
+  EXPECT_EQ(of("/app/libc.sorted"), "");
   EXPECT_EQ(of("/app/a"), "");
 }
 
