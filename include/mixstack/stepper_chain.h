@@ -12,10 +12,10 @@
 namespace mixstack {
 
 /// The order in which steppers are asked. The engine's own, in this order: "cfi" (images with call frame information),
-/// "managed" (one per runtime), "copied code" (write barriers), "jit image" (code registered for debuggers),
-/// "undescribed". If the owner of a frame cannot find its caller: "newborn thread", "signal trampoline", "prologue",
-/// "undescribed", "frame pointer". Additions are shared with their owner and live at least as long as the chain. Not
-/// thread-safe; changes apply from the next walk on.
+/// "managed" (one per runtime), "copied code" (write barriers), "jit image" (code registered for debuggers), "pe image"
+/// (precompiled code that no runtime tells of), "undescribed". If the owner of a frame cannot find its caller: "newborn
+/// thread", "signal trampoline", "prologue", "undescribed", "frame pointer". Additions are shared with their owner and
+/// live at least as long as the chain. Not thread-safe; changes apply from the next walk on.
 class StepperChain {
  public:
   struct Addition {

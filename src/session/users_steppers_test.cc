@@ -227,9 +227,9 @@ TEST(StepperChain, KeepsItsOrder) {
   chain.claim({0x2000, 0x1000}, std::make_shared<Named>("empty range"));
   chain.append(nullptr);
   const std::vector<std::string> expected = {
-      "range",     "cfi",         "early",     "managed",        "copied code",
-      "jit image", "undescribed", "last",      "newborn thread", "signal trampoline",
-      "prologue",  "undescribed", "before fp", "frame pointer",  "last"};
+      "range",         "cfi",  "early",          "managed",           "copied code", "jit image",   "pe image",
+      "undescribed",   "last", "newborn thread", "signal trampoline", "prologue",    "undescribed", "before fp",
+      "frame pointer", "last"};
   EXPECT_EQ(chain.order(), expected);
   EXPECT_TRUE(chain.remove(*last));
   EXPECT_FALSE(chain.remove(*last));

@@ -211,6 +211,12 @@ class Cores(DacCase):
         return {t["tid"] for t in dump["threads"] if len(t["frames"]) == 1 and t["frames"][0]["kind"] == "runtime_stub"
                 and t["stop_reason"] == "no_unwind_info"}
 
+    @staticmethod
+    def at_the_first_method(dump):
+        """Threads that end where .NET 11 enters managed code: the DAC's walk ends there, and leaves what leads on untouched."""
+        return {t["tid"] for t in dump["threads"] if ".Environment.CallEntryPoint(" in t["frames"][-1]["name"]
+                and t["stop_reason"] == "no_unwind_info"}
+
     def compare(self, version):
         with self.stopped(version, "funclets") as debuggee, cores.folder() as folder:
             oracle = harness._oracle.look(debuggee.pid)
@@ -223,6 +229,8 @@ class Cores(DacCase):
                 mappings = harness.processes.mappings(debuggee.pid)
                 faults = [d for d in stack_compare.compare_process(dump, oracle, gdb, mappings) if not d.known]
                 unknown = self.stuck_in_a_stub(dump) if kind == "n" else set()
+                if kind != "u":
+                    unknown |= self.at_the_first_method(dump)
                 self.assertEqual([str(f) for f in faults if f.rule != "end" or f.tid not in unknown], [], kind)
                 core.unlink()
         self.assert_no_helper()
@@ -377,7 +385,7 @@ class BadDac(DacCase):
         with self.stopped(10, "sleep") as debuggee:
             other = debuggee_build.scenarios_on(8).parent / "libmscordaccore.so"
             said = self.dump(debuggee, "--dac", other)
-            self.assertRegex(said["text"], r"of 8\.0\..*the runtime is 10\.0\.")
+            self.assertRegex(said["text"], r"of 8\.0\..*the runtime is 1[01]\.0\.")
 
     def test_no_library(self):
         with self.stopped(8, "sleep") as debuggee, tempfile.TemporaryDirectory() as folder:

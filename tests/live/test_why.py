@@ -404,7 +404,7 @@ class Why(WhyCase):
             [waits] = [t["wait"] for t in answer["threads"] if t["name"] == "waiter"]
             self.assertEqual((waits["kind"], waits["owners"]), ("wait_handle", []))
             if debuggee_build.RUNTIME:
-                self.assertEqual(waits["detail"], "ManualResetEvent")
+                self.assertEqual(waits["type"], "System.Threading.ManualResetEvent")
             else:
                 self.assertIsNone(waits["address"])
 

@@ -12,8 +12,8 @@
 
 namespace mixstack::walk {
 
-inline constexpr std::array<std::string_view, 5> kOwnerNames{"cfi", "managed", "copied code", "jit image",
-                                                             "undescribed"};
+inline constexpr std::array<std::string_view, 6> kOwnerNames{"cfi",       "managed",  "copied code",
+                                                             "jit image", "pe image", "undescribed"};
 inline constexpr std::array<std::string_view, 5> kFallbackNames{"newborn thread", "signal trampoline", "prologue",
                                                                 "undescribed", "frame pointer"};
 

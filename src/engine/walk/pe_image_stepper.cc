@@ -68,13 +68,20 @@ std::optional<PeImageStepper::Row> PeImageStepper::row_around(const Table& table
   return rva < end ? best : std::nullopt;
 }
 
-bool PeImageStepper::claim(Frame& frame) {
-  if (format_ == nullptr) return false;
-  const ModuleIndex module = modules_.find(frame.pc.lookup());
-  if (module == kNoModule || modules_.modules()[module].kind != images::ModuleKind::pe) return false;
+const PeImageStepper::Table* PeImageStepper::table_around(Address code, ModuleIndex& module) {
+  if (format_ == nullptr) return nullptr;
+  module = modules_.find(code);
+  if (module == kNoModule || modules_.modules()[module].kind != images::ModuleKind::pe) return nullptr;
   const Table& table = table_of(module);
-  const Address offset = frame.pc.lookup() - table.base;
-  if (table.count == 0 || offset > UINT32_MAX || !row_around(table, static_cast<std::uint32_t>(offset))) return false;
+  return table.count != 0 && code - table.base <= UINT32_MAX ? &table : nullptr;
+}
+
+bool PeImageStepper::claim(Frame& frame) {
+  ModuleIndex module = kNoModule;
+  const Table* table = table_around(frame.pc.lookup(), module);
+  if (table == nullptr) return false;
+  const Address offset = frame.pc.lookup() - table->base;
+  if (!row_around(*table, static_cast<std::uint32_t>(offset))) return false;
   frame.kind = FrameKind::native;
   frame.module = module;
   frame.module_offset = offset;
@@ -83,12 +90,12 @@ bool PeImageStepper::claim(Frame& frame) {
 
 StepOutcome PeImageStepper::step(Cursor& cursor, const ThreadInput& thread) {
   const Frame& frame = cursor.frame;
-  if (format_ == nullptr || frame.kind != FrameKind::native || frame.module == kNoModule) return {};
-  if (modules_.modules()[frame.module].kind != images::ModuleKind::pe) return {};
-  const Table& table = table_of(frame.module);
-  const auto row = row_around(table, static_cast<std::uint32_t>(frame.pc.lookup() - table.base));
-  if (!row) return {};
-  return apply_rule(table, *row, cursor, thread);
+  if (frame.kind != FrameKind::native) return {};
+  ModuleIndex module = kNoModule;
+  const Table* table = table_around(frame.pc.lookup(), module);
+  if (table == nullptr) return {};
+  const auto row = row_around(*table, static_cast<std::uint32_t>(frame.pc.lookup() - table->base));
+  return row ? apply_rule(*table, *row, cursor, thread) : StepOutcome{};
 }
 
 StepOutcome PeImageStepper::apply_rule(const Table& table, const Row& row, Cursor& cursor,

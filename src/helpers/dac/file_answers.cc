@@ -48,6 +48,16 @@ long status_answer(const TrappedCall& call) {
   return ::syscall(SYS_fstat, static_cast<int>(call.arguments[0]), call.arguments[2]) == 0 ? 0 : -errno;
 }
 
+/// realpath() of the program's own name, which the platform layer of .NET 11 cannot do without: no part of it is a
+/// link.
+long link_answer(std::uint64_t path) {
+  const auto* name = reinterpret_cast<const char*>(path);
+  if (name == nullptr) return -EFAULT;
+  for (const char* own : {"/proc", "/proc/self", "/proc/self/exe"})
+    if (std::string_view(name) == own) return -EINVAL;
+  return -ENOENT;
+}
+
 long answer(const TrappedCall& call) {
   switch (call.number) {
     case SYS_openat:
@@ -55,6 +65,12 @@ long answer(const TrappedCall& call) {
 #ifdef SYS_open
     case SYS_open:
       return open_answer(call.arguments[0]);
+#endif
+    case SYS_readlinkat:
+      return link_answer(call.arguments[1]);
+#ifdef SYS_readlink
+    case SYS_readlink:
+      return link_answer(call.arguments[0]);
 #endif
     case SYS_newfstatat:
       return status_answer(call);

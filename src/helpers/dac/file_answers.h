@@ -8,7 +8,8 @@ namespace mixstack::helper {
 [[nodiscard]] bool open_answered_files();
 
 /// From now on a SIGSYS handler answers the calls that the filter traps: opening the DAC's name or one of the files
-/// above returns a copy of its descriptor; fstat by an empty path becomes fstat; statx fails with ENOSYS, everything
+/// above returns a copy of its descriptor; fstat by an empty path becomes fstat; no part of
+/// /proc/self/exe is a link; statx fails with ENOSYS, everything
 /// else with ENOENT. Foreign code may replace the handler and gains nothing: the call itself is never made.
 [[nodiscard]] bool answer_file_calls();
 
