@@ -189,6 +189,21 @@ TEST(RuntimeCauses, CompilingButNotOfAStart) {
   EXPECT_FALSE(compiling_cause(young));
 }
 
+TEST(RuntimeCauses, CodeThatIsMadeSoonAfterTheStart) {
+  Second second;
+  second.now().methods = 1150;
+  second.now().compiling = 900ms;
+  second.after.kernel.threads[0].cpu = 950ms;
+  RuntimeEvidence e = second.evidence();
+  e.uptime = 8s;
+  EXPECT_TRUE(compiling_cause(e)) << "few large methods, and hardly anything else";
+  e.uptime = 4s;
+  EXPECT_FALSE(compiling_cause(e)) << "a start";
+  e.uptime = 8s;
+  second.after.kernel.threads[0].cpu = 1800ms;
+  EXPECT_FALSE(compiling_cause(e)) << "half of what it does";
+}
+
 TEST(RuntimeCauses, ReasonsAreCountedAtEachChange) {
   RuntimeTally tally;
   std::vector<RuntimeCounters> runtimes(1);
