@@ -295,6 +295,13 @@ class Files(SlowCase):
         cause = self.judge("tiny_writes_opened", "writes", "Depot.Diary.Append(")
         self.assertNotIn("memfd", str(cause))
 
+    def test_tiny_packets(self):
+        """Calls that send are not among the calls of write that the kernel counts."""
+        cause = self.judge("tiny_sends", "writes", "Depot.Ticker.Quote(")
+        self.assertIn("127.0.0.1:", cause["text"])
+        if "bytes_each" in cause["facts"]:  # the kernel puts more than one call into a packet where it is busy
+            self.assertLess(cause["facts"]["bytes_each"], 257, cause)
+
     def test_flushes(self):
         cause = self.judge("fsync_workers", "disk", "Depot.Wal.Commit(")
         self.assertIn("wal.dat", str(cause))

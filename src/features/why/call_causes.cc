@@ -123,7 +123,7 @@ std::string receivers(const std::vector<process::SocketCounters>& sockets) {
 std::optional<SlowCause> costly_sends_cause(const KernelEvidence& evidence, double processors) {
   constexpr double kLeastBytes = 10'000;  // a second
   constexpr double kOfPacket = 20e-6;     // s: no answer costs more
-  constexpr double kLeastOfByte = 20e-9;  // s: a call of 256 bytes costs less than five microseconds
+  constexpr double kLeastOfByte = 10e-9;  // s: a call of 256 bytes costs one to three microseconds
   const double time = seconds_of(evidence.time);
   if (time < kLeastTime) return std::nullopt;
   std::vector<process::SocketCounters> sending;

@@ -93,7 +93,7 @@ TEST(CallCauses, BytesThatCostMuchAreSentByFewAtATime) {
   looks.evidence.sent.push_back({8, "10.0.0.2:80", 90'000'000, 60'000, 60'000});
   EXPECT_FALSE(costly_sends_cause(looks.evidence, 0.7)) << "answers may cost as much";
   looks.evidence.sent.resize(1);
-  looks.evidence.sent[0].bytes_sent = 2'000'000'000;
+  looks.evidence.sent[0].bytes_sent = 4'000'000'000;
   EXPECT_FALSE(costly_sends_cause(looks.evidence, 0.9)) << "much is sent";
   looks.evidence.sent.clear();
   EXPECT_FALSE(costly_sends_cause(looks.evidence, 0.9)) << "to nobody that is known";
