@@ -289,8 +289,10 @@ std::optional<SlowCause> compiling_cause(const RuntimeEvidence& e) {
   const double all = std::max(health.processors.value_or(used), 0.01);
   // A start compiles what it needs: some hundred methods in its first seconds. Who does hardly anything else later
   // makes its own code: few large methods of regular expressions cost as much.
-  const bool makes_code = e.uptime && *e.uptime > kFirst && used / all > 0.7;
-  if (used < (starts ? 0.5 : 0.15) || used / all < 0.25) return std::nullopt;
+  // (A start takes longer where others have the processors.)
+  const bool makes_code =
+      e.uptime && *e.uptime > kFirst && used / all > 0.5 && health.ready.value_or(0) <= health.processors.value_or(0);
+  if (used < (!starts ? 0.15 : makes_code ? 0.35 : 0.5) || used / all < 0.25) return std::nullopt;
   if (*health.methods < (starts && !makes_code ? 600 : 50)) return std::nullopt;
   SlowCause cause;
   cause.kind = SlowKind::compiling;
