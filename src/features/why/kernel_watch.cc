@@ -85,7 +85,7 @@ std::vector<ChangedFile> changed_between(const process::ProcDir& proc, const std
   return changed;
 }
 
-/// What each connection that was there at both moments did between them.
+/// The gains of each connection that was there at both moments.
 std::vector<process::SocketCounters> sent_between(const std::vector<process::SocketCounters>& before,
                                                   const std::vector<process::SocketCounters>& after) {
   std::map<std::uint64_t, const process::SocketCounters*> known;

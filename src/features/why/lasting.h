@@ -20,8 +20,8 @@ namespace mixstack::why {
                                            std::span<const ThreadId> at_rest);
 
 /// The starvation of a pool of four workers or more that both looks prove, where no work was done between them: the
-/// same worker waits for what is queued, and no less is queued than before. Of two looks at a pool that is starved one
-/// may find a worker that goes on for a moment; of more looks two do not.
+/// same worker waits for what is queued, and no less is queued than before. One of two looks at a pool that is starved
+/// may find a worker that goes on for a moment; among more looks there are two that do not.
 [[nodiscard]] std::vector<Verdict> proved_starvation(const ProcessDump& first, const ProcessDump& second);
 
 /// Whether a later look shows that a thread which is waited for (the last step of a chain) has let go: who waited for

@@ -1,4 +1,4 @@
-// What TCP connections of a process have sent.
+// Bytes and packets that TCP connections of a process have sent.
 // Input: the open directory of a process. Output: SocketCounters.
 // Algorithm: inodes of its sockets by the links of its descriptors; where there are some, the kernel lists established
 // connections of the network namespace with their tcp_info, for IPv4 and IPv6. Bounds: kMostFiles descriptors,
