@@ -237,6 +237,12 @@ class Files(Plants):
                 self.assertLess(kernel["written"] / kernel["write_calls"], 10, kernel)
                 self.assert_without(truth, "flushes", "exceptions", "gen0")
 
+    def test_tiny_packets(self):
+        truth, kernel = self.plant("tiny_sends", writes=3000)
+        self.assertLess(kernel["write_calls"], 0.2 * truth["writes"], (truth, kernel))
+        self.assertAlmostEqual(truth["written_bytes"] / truth["writes"], 20, delta=0.1, msg=truth)
+        self.assert_without(truth, "flushes", "exceptions", "lock_wait_us")
+
     def test_flushes(self):
         with Slow("fsync_workers") as program:
             truth, _ = program.second()

@@ -107,6 +107,91 @@ std::optional<SlowCause> writes_cause(const Counters& before, const Counters& af
   return cause;
 }
 
+namespace {
+
+constexpr std::uint64_t kUnanswered = 3;  // packets for each one received
+
+/// A question or an answer each is no cause.
+bool is_answered(const process::SocketCounters& s) { return s.packets_sent < s.packets_received * kUnanswered; }
+
+std::string receivers(const std::vector<process::SocketCounters>& sockets) {
+  return sockets.size() == 1 ? sockets.front().peer : report::counted(sockets.size(), "connection", "connections");
+}
+
+}  // namespace
+
+std::optional<SlowCause> costly_sends_cause(const KernelEvidence& evidence, double processors) {
+  constexpr double kLeastBytes = 10'000;  // a second
+  constexpr double kOfPacket = 20e-6;     // s: no answer costs more
+  constexpr double kLeastOfByte = 10e-9;  // s: a call of 256 bytes costs one to three microseconds
+  const double time = seconds_of(evidence.time);
+  if (time < kLeastTime) return std::nullopt;
+  std::vector<process::SocketCounters> sending;
+  double bytes = 0, cost = processors;
+  for (const process::SocketCounters& s : evidence.sent) {
+    const double of_it = static_cast<double>(s.bytes_sent) / time;
+    if (is_answered(s)) {
+      cost -= static_cast<double>(s.packets_sent) / time * kOfPacket;
+    } else if (of_it >= kLeastBytes) {
+      bytes += of_it;
+      sending.push_back(s);
+    }
+  }
+  if (sending.empty() || cost < 2 * kLeastCost || cost < processors / 2 || cost < bytes * kLeastOfByte)
+    return std::nullopt;
+  SlowCause cause;
+  cause.kind = SlowKind::writes;
+  cause.share = std::min(1.0, cost);
+  cause.what =
+      fmt::format("{}/s to {} in calls of few bytes: {} ns for each byte, {:.1f} processors",
+                  report::amount_words(bytes), receivers(sending), report::count_words(cost / bytes * 1e9), cost);
+  cause.place_of = kSent;
+  cause.facts = {{"bytes_per_second", bytes}, {"kernel_processors", cost}, {"ns_per_byte", cost / bytes * 1e9}};
+  cause.change = "collect what is sent in a buffer, and send it together";
+  return cause;
+}
+
+std::optional<SlowCause> sends_cause(const Counters& before, const Counters& after, const KernelEvidence& evidence) {
+  constexpr double kLeastOfOne = 1000;  // packets a second: a connection of its own right, not one of very many
+  constexpr std::size_t kShown = 3;
+  const double time = seconds_of(evidence.time), between = seconds_between(before, after);
+  const auto system = gain(before.kernel.system, after.kernel.system);
+  const auto user = gain(before.kernel.user, after.kernel.user);
+  if (time < kLeastTime || between < kLeastTime || !system || !user) return std::nullopt;
+  std::vector<process::SocketCounters> chatty;
+  double packets = 0, bytes = 0;
+  for (const process::SocketCounters& s : evidence.sent) {
+    const auto count = static_cast<double>(s.packets_sent);
+    if (count < kLeastOfOne * time || static_cast<double>(s.bytes_sent) > kMostBytes * count) continue;
+    if (is_answered(s)) continue;
+    packets += count;
+    bytes += static_cast<double>(s.bytes_sent);
+    chatty.push_back(s);
+  }
+  const double rate = packets / time, cost = seconds_of(*system) / between, used = cost + seconds_of(*user) / between;
+  if (rate < kLeastWrites || (cost < kLeastCost && rate < kManyWrites)) return std::nullopt;
+  std::stable_sort(chatty.begin(), chatty.end(),
+                   [](const auto& a, const auto& b) { return a.packets_sent > b.packets_sent; });
+  SlowCause cause;
+  cause.kind = SlowKind::writes;
+  cause.is_certain = true;
+  cause.share = std::min(1.0, used > 0 ? cost / used : 0);
+  cause.what =
+      fmt::format("{} packets/s of {} to {}; {} of its processor time is the kernel's", report::count_words(rate),
+                  report::amount_words(bytes / packets), receivers(chatty), report::percent_words(cause.share));
+  cause.place_of = kSent;
+  cause.facts = {{"per_second", rate},
+                 {"bytes_each", bytes / packets},
+                 {"kernel_processors", cost},
+                 {"connections", static_cast<double>(chatty.size())}};
+  for (std::size_t i = 0; chatty.size() > 1 && i < std::min(chatty.size(), kShown); i++)
+    cause.more.push_back(fmt::format("{} of them to {}",
+                                     report::percent_words(static_cast<double>(chatty[i].packets_sent) / packets),
+                                     chatty[i].peer));
+  cause.change = "collect what is sent in a buffer, and send it together";
+  return cause;
+}
+
 std::optional<SlowCause> disk_cause(const Counters& before, const Counters& after, const KernelEvidence& evidence) {
   const process::CallTally& tally = evidence.calls;
   if (tally.looks < kLeastLooks || tally.threads.empty() || tally.calls.empty()) return std::nullopt;

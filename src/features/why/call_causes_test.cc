@@ -57,6 +57,63 @@ TEST(CallCauses, LargeOrFewWritesAreHealthy) {
   EXPECT_FALSE(writes_cause(looks.before, looks.after, looks.evidence));
 }
 
+/// Two seconds in which one connection gets 20 bytes at a time.
+TwoLooks sending() {
+  TwoLooks looks;
+  *looks.after.kernel.system += milliseconds(1550);
+  looks.evidence.sent = {{7, "10.0.0.1:5000", 900'000, 45'000, 20}, {8, "10.0.0.2:80", 90'000'000, 60'000, 9}};
+  return looks;
+}
+
+TEST(CallCauses, ManyTinyPackets) {
+  TwoLooks looks = sending();
+  EXPECT_FALSE(writes_cause(looks.before, looks.after, looks.evidence)) << "no calls of write";
+  const auto cause = sends_cause(looks.before, looks.after, looks.evidence);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->kind, SlowKind::writes);
+  EXPECT_TRUE(cause->is_certain);
+  EXPECT_EQ(cause->what, "22,500 packets/s of 20 bytes to 10.0.0.1:5000; 82 % of its processor time is the kernel's");
+  EXPECT_TRUE(cause->more.empty());
+  looks.evidence.sent[1].bytes_sent = 1'800'000;
+  const auto both = sends_cause(looks.before, looks.after, looks.evidence);
+  EXPECT_NE(both->what.find(" to 2 connections;"), std::string::npos) << both->what;
+  ASSERT_EQ(both->more.size(), 2u);
+  EXPECT_EQ(both->more[0], "57 % of them to 10.0.0.2:80");
+}
+
+TEST(CallCauses, BytesThatCostMuchAreSentByFewAtATime) {
+  TwoLooks looks = sending();
+  looks.evidence.sent = {{7, "10.0.0.1:5000", 32'000'000, 46'000, 20}};
+  EXPECT_FALSE(sends_cause(looks.before, looks.after, looks.evidence)) << "the kernel made packets of 700 bytes";
+  const auto cause = costly_sends_cause(looks.evidence, 0.7);
+  ASSERT_TRUE(cause);
+  EXPECT_FALSE(cause->is_certain);
+  EXPECT_EQ(cause->what, "16 MB/s to 10.0.0.1:5000 in calls of few bytes: 44 ns for each byte, 0.7 processors");
+  EXPECT_FALSE(costly_sends_cause(looks.evidence, 0.1)) << "little";
+  looks.evidence.sent.push_back({8, "10.0.0.2:80", 90'000'000, 60'000, 60'000});
+  EXPECT_FALSE(costly_sends_cause(looks.evidence, 0.7)) << "answers may cost as much";
+  looks.evidence.sent.resize(1);
+  looks.evidence.sent[0].bytes_sent = 4'000'000'000;
+  EXPECT_FALSE(costly_sends_cause(looks.evidence, 0.9)) << "much is sent";
+  looks.evidence.sent.clear();
+  EXPECT_FALSE(costly_sends_cause(looks.evidence, 0.9)) << "to nobody that is known";
+}
+
+TEST(CallCauses, AnswersAndLargePacketsAreHealthy) {
+  TwoLooks looks = sending();
+  looks.evidence.sent[0].packets_received = 45'000;
+  EXPECT_FALSE(sends_cause(looks.before, looks.after, looks.evidence)) << "each packet is answered";
+  looks = sending();
+  looks.evidence.sent[0].bytes_sent *= 40;
+  EXPECT_FALSE(sends_cause(looks.before, looks.after, looks.evidence)) << "of 800 bytes";
+  looks = sending();
+  looks.evidence.sent.assign(100, {7, "10.0.0.1:5000", 9000, 450, 0});
+  EXPECT_FALSE(sends_cause(looks.before, looks.after, looks.evidence)) << "to very many, few to each";
+  looks = sending();
+  looks.after.kernel.system = *looks.before.kernel.system + milliseconds(60);
+  EXPECT_FALSE(sends_cause(looks.before, looks.after, looks.evidence)) << "they cost little";
+}
+
 TEST(CallCauses, AWorkerThatFlushesAllTheTime) {
   TwoLooks looks;
   looks.evidence.calls = {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -35,6 +36,12 @@ bool is_any(std::string_view name, std::initializer_list<std::string_view> names
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Sending, by the entry and by what the kernel calls in its place.
+bool sends(std::string_view function) {
+  return is_any(called(function), {"sendto", "sendmsg", "sendmmsg"}) ||
+         is_any(function, {"__sys_sendto", "__sys_sendmsg", "___sys_sendmsg", "sock_sendmsg", "tcp_sendmsg"});
+}
+
 /// The kernel often jumps from an entry to the function that does the work, which then stands in the entry's place.
 bool is_function_of(SlowKind kind, std::string_view function) {
   const std::string_view call = called(function);
@@ -51,6 +58,16 @@ bool is_function_of(SlowKind kind, std::string_view function) {
     default:
       return false;
   }
+}
+
+bool is_sample_in(const Recording& recording, std::span<const std::uint32_t> frames,
+                  const std::function<bool(std::string_view function)>& is_it) {
+  for (const std::uint32_t number : frames) {
+    const RecordedFunction& function = recording.functions()[recording.frames()[number].function];
+    if (function.kind != CodeKind::kernel) return false;
+    if (is_it(function.name)) return true;
+  }
+  return false;
 }
 
 bool is_call_of(SlowKind kind, std::int64_t number) {
@@ -73,6 +90,7 @@ void append(std::optional<SlowCause> cause, std::vector<SlowCause>& causes) {
 std::vector<SlowCause> kernel_causes(const Counters& before, const Counters& after, const KernelEvidence& evidence) {
   std::vector<SlowCause> causes;
   append(writes_cause(before, after, evidence), causes);
+  if (causes.empty()) append(sends_cause(before, after, evidence), causes);
   const bool writes = !causes.empty();
   append(page_faults_cause(before, after, evidence, writes), causes);
   append(disk_cause(before, after, evidence), causes);
@@ -88,19 +106,22 @@ std::vector<SlowCause> kernel_causes(const Counters& before, const Counters& aft
 }
 
 bool is_sample_of(SlowKind kind, const Recording& recording, std::span<const std::uint32_t> frames) {
-  for (const std::uint32_t number : frames) {
-    const RecordedFunction& function = recording.functions()[recording.frames()[number].function];
-    if (function.kind != CodeKind::kernel) return false;
-    if (is_function_of(kind, function.name)) return true;
-  }
-  return false;
+  return is_sample_in(recording, frames, [kind](std::string_view name) { return is_function_of(kind, name); });
+}
+
+double sending_processors(const Recording& samples, const Busyness& busy) {
+  if (busy.samples == 0) return 0;
+  std::uint64_t sending = 0;
+  for (const Sample& sample : samples.samples())
+    if (is_sample_in(samples, samples.frames_of(sample.stack), sends)) sending += sample.count;
+  return static_cast<double>(std::min(sending, busy.samples)) / static_cast<double>(busy.samples) * busy.processors();
 }
 
 void add_places(const Recording& samples, std::vector<SlowCause>& causes) {
   for (SlowCause& cause : causes) {
     if (!cause.place.empty()) continue;
     const auto counts = [&](std::span<const std::uint32_t> frames) {
-      return is_sample_of(cause.kind, samples, frames);
+      return cause.place_of == kSent ? is_sample_in(samples, frames, sends) : is_sample_of(cause.kind, samples, frames);
     };
     SamplePlace found = place_of_samples(samples, counts);
     if (found.place.empty()) continue;
@@ -112,7 +133,7 @@ void add_places(const Recording& samples, std::vector<SlowCause>& causes) {
 
 void add_places(const ProcessDump& dump, std::vector<SlowCause>& causes) {
   for (SlowCause& cause : causes) {
-    if (!cause.place.empty()) continue;
+    if (!cause.place.empty() || cause.place_of == kSent) continue;
     std::map<std::string, std::uint64_t> places;
     std::uint64_t all = 0;
     for (const ThreadDump& thread : dump.threads) {

@@ -8,6 +8,7 @@
 
 #include "features/record/stack_recorder.h"
 #include "features/why/kernel_evidence.h"
+#include "mixstack/busy.h"
 #include "mixstack/counters.h"
 #include "mixstack/dump.h"
 #include "mixstack/recording.h"
@@ -41,6 +42,8 @@ class KernelWatch {
 /// Whether a sample belongs to a cause of this kind: its thread was in such a system call (writes, disk, children), by
 /// the kernel's frames. False for other kinds.
 [[nodiscard]] bool is_sample_of(SlowKind kind, const Recording& recording, std::span<const std::uint32_t> frames);
+/// Processors that are spent in calls that send, by samples with frames of the kernel.
+[[nodiscard]] double sending_processors(const Recording& samples, const Busyness& busy);
 /// Adds places to causes that have none, from samples of running threads (with frames of the kernel).
 void add_places(const Recording& samples, std::vector<SlowCause>& causes);
 /// The same from threads that a dump shows in such a call.

@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "features/why/call_causes.h"
 #include "features/why/kernel_test.h"
 
 namespace mixstack::why {
@@ -84,6 +85,25 @@ TEST(KernelCauses, SamplesInACallTellItsPlace) {
   EXPECT_EQ(causes[0].samples, 73u);
   EXPECT_EQ(causes[1].place, "Shop.Thumb() at Note.cs:7");
   EXPECT_TRUE(causes[2].place.empty());
+}
+
+TEST(KernelCauses, SamplesOfSendingAreNotThoseOfWriting) {
+  Samples made;
+  const auto queue = made.frame("__tcp_transmit_skb", CodeKind::kernel, false, 0);
+  const auto send = made.frame("__sys_sendto", CodeKind::kernel, false, 0);
+  const auto write = made.frame("ksys_write", CodeKind::kernel, false, 0);
+  const auto libc = made.frame("__send", CodeKind::native, false, 0);
+  const auto tick = made.frame("Shop.Tick()", CodeKind::managed, true, 31);
+  const auto log = made.frame("Shop.Note(int)", CodeKind::managed, true, 7);
+  made.sample({queue, send, libc, tick}, 50);
+  made.sample({write, log}, 60);
+  std::vector<SlowCause> causes(2);
+  causes[0].kind = causes[1].kind = SlowKind::writes;
+  causes[0].place_of = kSent;
+  causes[1].place_of = "written";
+  add_places(made.recording, causes);
+  EXPECT_EQ(causes[0].place, "Shop.Tick() at Note.cs:31");
+  EXPECT_EQ(causes[1].place, "Shop.Note(int) at Note.cs:7");
 }
 
 TEST(KernelCauses, AThreadInACallOfADumpTellsItsPlace) {

@@ -11,6 +11,7 @@
 #include "process/live/call_looks.h"
 #include "process/live/cpu_quota.h"
 #include "process/live/process_times.h"
+#include "process/live/socket_counters.h"
 #include "process/perf/exec_watch.h"
 
 namespace mixstack::why {
@@ -45,7 +46,8 @@ struct KernelEvidence {
   process::CallTally calls{};
   std::optional<Starts> starts{};  ///< nothing: no child was seen, or perf events are not allowed
   std::vector<ChangedFile> changed{};
-  std::vector<MemoryReading> memory{};  ///< at most 256
+  std::vector<process::SocketCounters> sent{};  ///< by connections that were there all the time: their gains
+  std::vector<MemoryReading> memory{};          ///< at most 256
 };
 
 }  // namespace mixstack::why

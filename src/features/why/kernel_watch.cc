@@ -1,6 +1,7 @@
 // Watches a process by the kernel's files, and the programs that it starts by perf events.
 // Input: a process. Output: KernelEvidence of the time between begin and end.
-// Algorithm: a thread of its own reads what has two ends (quotas, times of all processes, sizes of open files) at its
+// Algorithm: a thread of its own reads what has two ends (quotas, times of all processes, sizes of open files,
+// what connections sent) at its
 // begin and at its end. Between them it looks at the calls of all threads every kPause, and at memory every kMoment.
 // When a child of the process has ended, it begins to watch the programs that are started.
 // Bounds: between two looks it rests twenty times as long as the look took; kMostMoments, kMostFiles.
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -83,6 +85,24 @@ std::vector<ChangedFile> changed_between(const process::ProcDir& proc, const std
   return changed;
 }
 
+/// The gains of each connection that was there at both moments.
+std::vector<process::SocketCounters> sent_between(const std::vector<process::SocketCounters>& before,
+                                                  const std::vector<process::SocketCounters>& after) {
+  std::map<std::uint64_t, const process::SocketCounters*> known;
+  for (const process::SocketCounters& s : before) known[s.inode] = &s;
+  std::vector<process::SocketCounters> sent;
+  for (const process::SocketCounters& now : after) {
+    const auto at = known.find(now.inode);
+    if (at == known.end() || at->second->peer != now.peer) continue;
+    const process::SocketCounters& was = *at->second;
+    // The kernel's counters of packets are of 32 bits.
+    sent.push_back({now.inode, now.peer, now.bytes_sent - was.bytes_sent,
+                    static_cast<std::uint32_t>(now.packets_sent - was.packets_sent),
+                    static_cast<std::uint32_t>(now.packets_received - was.packets_received)});
+  }
+  return sent;
+}
+
 nanoseconds own_time() {
   timespec now{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -107,6 +127,7 @@ class Watching {
     quotas_ = process::cpu_quotas(proc_.pid());
     times_ = process::process_times();
     files_ = files_of(proc_);
+    sockets_ = process::socket_counters(proc_);
     own_ = own_time();
     counted_ = steady_clock::now();
     add_moment();
@@ -135,6 +156,7 @@ class Watching {
     evidence_.others =
         process::used_between(times_, process::process_times(), {proc_.pid(), static_cast<std::uint32_t>(::getpid())});
     evidence_.changed = changed_between(proc_, files_, files_of(proc_));
+    if (!sockets_.empty()) evidence_.sent = sent_between(sockets_, process::socket_counters(proc_));
     evidence_.quota = process::quota_use(quotas_, process::cpu_quotas(proc_.pid()));
     evidence_.uptime = process::uptime_of(process::read_ticks(proc_));
     evidence_.calls = calls_.tally();
@@ -168,6 +190,7 @@ class Watching {
   std::vector<process::CpuQuota> quotas_;
   std::vector<process::ProcessTime> times_;
   std::vector<FileState> files_;
+  std::vector<process::SocketCounters> sockets_;
   nanoseconds own_{0};
   std::optional<std::uint64_t> children_faults_;  ///< at the begin
   bool has_tried_ = false;

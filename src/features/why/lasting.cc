@@ -198,6 +198,24 @@ std::vector<Verdict> lasting(const ProcessDump& first, std::span<const Verdict> 
   return kept;
 }
 
+std::vector<Verdict> proved_starvation(const ProcessDump& first, const ProcessDump& second) {
+  constexpr std::uint32_t kLeastWorkers = 4;
+  const auto starvation_of = [](const ProcessDump& dump) {
+    std::vector<Verdict> verdicts;
+    add_starvation(dump, verdicts);
+    std::erase_if(verdicts, [](const Verdict& v) { return !v.is_certain || v.threads < kLeastWorkers; });
+    return verdicts;
+  };
+  const auto queued = [](const ProcessDump& dump) {
+    std::uint64_t all = 0;
+    for (const RuntimeSummary& r : dump.runtimes)
+      if (r.pending && r.pending->pool) all += r.pending->pool->queued;
+    return all;
+  };
+  if (queued(second) < queued(first)) return {};
+  return lasting(first, starvation_of(first), second, starvation_of(second), {});
+}
+
 Unmoved unmoved(const ProcessDump& first, std::span<const Verdict> before, const ProcessDump& second,
                 std::span<const Verdict> now) {
   Unmoved told;

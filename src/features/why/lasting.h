@@ -19,6 +19,11 @@ namespace mixstack::why {
                                            const ProcessDump& second, std::span<const Verdict> now,
                                            std::span<const ThreadId> at_rest);
 
+/// The starvation of a pool of four workers or more that both looks prove, where no work was done between them: the
+/// same worker waits for what is queued, and no less is queued than before. One of two looks at a pool that is starved
+/// may find a worker that goes on for a moment; among more looks there are two that do not.
+[[nodiscard]] std::vector<Verdict> proved_starvation(const ProcessDump& first, const ProcessDump& second);
+
 /// Whether a later look shows that a thread which is waited for (the last step of a chain) has let go: who waited for
 /// it directly waits for another owner. Where it is not seen whom it waits for, nothing is shown.
 [[nodiscard]] bool has_another_owner(const ProcessDump& later, const Verdict& chain);

@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kLeastLooks = 4, kMostLooks = 64;
 constexpr std::chrono::milliseconds kLeastTime{400};
 constexpr std::uint64_t kLeastGrown = 5;
+constexpr ThreadId kIdle = 0;  // any worker that may take work
 
 using Counts = std::map<std::string, std::uint32_t>;
 
@@ -34,7 +35,13 @@ void PoolTally::add(const ProcessDump& dump, std::chrono::steady_clock::time_poi
   Look& look = looks_.emplace_back(Look{at, pool.queued, pool.has_more, 0, 0});
   // Workers above the pool's goal wait, too, and get nothing to do.
   look.workers = std::max(pool.busy.size(), static_cast<std::size_t>(std::max({pool.goal, pool.processing, 0})));
-  for (const ThreadId tid : blocked_workers(dump, pool)) {
+  const std::vector<ThreadId> blocked = blocked_workers(dump, pool);
+  std::set<ThreadId> at_work(pool.busy.begin(), pool.busy.end());
+  for (const ThreadId tid : blocked) at_work.erase(tid);
+  if (pool.busy.size() < look.workers) at_work.insert(kIdle);
+  if (looks_.size() == 1) computing_ = at_work;
+  std::erase_if(computing_, [&](ThreadId tid) { return !at_work.contains(tid); });
+  for (const ThreadId tid : blocked) {
     const ThreadDump* thread = report::find_thread(dump, tid);
     if (thread == nullptr) continue;
     look.blocked++;
@@ -45,7 +52,7 @@ void PoolTally::add(const ProcessDump& dump, std::chrono::steady_clock::time_poi
 
 bool PoolTally::any() const {
   const bool is_queued = std::all_of(looks_.begin(), looks_.end(), [](const Look& l) { return l.queued != 0; });
-  return !looks_.empty() && is_queued && blocked_share() >= 0.8;
+  return !looks_.empty() && is_queued && blocked_share() >= 0.5;
 }
 
 /// One of a few workers that take turns may be between two waits at any look.
@@ -60,6 +67,7 @@ double PoolTally::blocked_share() const {
 
 std::optional<SlowCause> PoolTally::cause() const {
   if (looks_.size() < kLeastLooks || !any()) return std::nullopt;
+  if (blocked_share() < 0.6 || (blocked_share() < 0.8 && !computing_.empty())) return std::nullopt;
   const Look &first = looks_.front(), &last = looks_.back();
   if (last.at - first.at < kLeastTime || last.queued < last.workers) return std::nullopt;
   // Queued items are counted up to a bound: there the queue grows for all that is known.

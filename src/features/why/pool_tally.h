@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ class PoolTally {
     std::size_t workers = 0, blocked = 0;
   };
   std::vector<Look> looks_;
+  std::set<ThreadId> computing_;                         ///< workers that were at work or idle at all looks
   std::map<std::string, std::uint32_t> places_, waits_;  ///< of blocked workers, all looks together
 };
 

@@ -49,6 +49,17 @@ TEST(PoolTally, OneOfAFewMayBeBetweenTwoWaits) {
   EXPECT_EQ(cause->what, "by 50 items/s to 50 items, all 3 workers of the thread pool wait most of the time");
 }
 
+TEST(PoolTally, AnotherOneOfThemMayGoOnAtEachLook) {
+  std::vector<ProcessDump> looks(6, look(3, 2, 10));
+  std::uint32_t queued = 10;
+  for (std::size_t i = 0; i < looks.size(); i++) {
+    looks[i].runtimes[0].pending->pool->queued = queued += 10;
+    EXPECT_FALSE(i == 5 && cause_of(looks)) << "the third one computes";
+  }
+  for (std::size_t i = 0; i < looks.size(); i++) std::swap(looks[i].threads[i % 3].wait, looks[i].threads[2].wait);
+  EXPECT_TRUE(cause_of(looks));
+}
+
 TEST(PoolTally, AWorkerAboveTheGoalIsNotCounted) {
   std::vector<ProcessDump> looks;
   for (const std::uint64_t queued : {10u, 20u, 30u, 40u}) {

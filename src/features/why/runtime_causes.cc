@@ -280,15 +280,20 @@ std::optional<SlowCause> exceptions_cause(const RuntimeEvidence& e) {
 }
 
 std::optional<SlowCause> compiling_cause(const RuntimeEvidence& e) {
-  constexpr std::chrono::seconds kStart{60};
+  constexpr std::chrono::seconds kStart{60}, kFirst{5};
   const Health health = health_of(e.before, e.after, e.dump);
   if (!health.compiling || !health.methods) return std::nullopt;
   // The runtime counts time in which the compiler waited for a processor, too.
   const double used = std::min(*health.compiling, processors_of(e.busy, BusyKind::jit).value_or(*health.compiling));
   const bool starts = e.uptime && *e.uptime < kStart;
   const double all = std::max(health.processors.value_or(used), 0.01);
-  // A start compiles what it needs: some hundred methods in its first seconds.
-  if (used < (starts ? 0.5 : 0.15) || used / all < 0.25 || *health.methods < (starts ? 600 : 50)) return std::nullopt;
+  // A start compiles what it needs: some hundred methods in its first seconds. A program that does little else
+  // later makes its own code: few large methods of regular expressions cost as much. A start takes longer where others
+  // have the processors.
+  const bool makes_code =
+      e.uptime && *e.uptime > kFirst && used / all > 0.5 && health.ready.value_or(0) <= health.processors.value_or(0);
+  if (used < (!starts ? 0.15 : makes_code ? 0.35 : 0.5) || used / all < 0.25) return std::nullopt;
+  if (*health.methods < (starts && !makes_code ? 600 : 50)) return std::nullopt;
   SlowCause cause;
   cause.kind = SlowKind::compiling;
   cause.is_certain = true;

@@ -189,6 +189,24 @@ TEST(RuntimeCauses, CompilingButNotOfAStart) {
   EXPECT_FALSE(compiling_cause(young));
 }
 
+TEST(RuntimeCauses, CodeThatIsMadeSoonAfterTheStart) {
+  Second second;
+  second.now().methods = 1150;
+  second.now().compiling = 900ms;
+  second.after.kernel.threads[0].cpu = 950ms;
+  RuntimeEvidence e = second.evidence();
+  e.uptime = 8s;
+  EXPECT_TRUE(compiling_cause(e)) << "few large methods, and hardly anything else";
+  e.uptime = 4s;
+  EXPECT_FALSE(compiling_cause(e)) << "a start";
+  e.uptime = 8s;
+  second.after.kernel.threads[0].waiting = 2000ms;
+  EXPECT_FALSE(compiling_cause(e)) << "a start on a crowded machine";
+  second.after.kernel.threads[0].waiting = 0ns;
+  second.after.kernel.threads[0].cpu = 1850ms;
+  EXPECT_FALSE(compiling_cause(e)) << "less than half of what it does";
+}
+
 TEST(RuntimeCauses, ReasonsAreCountedAtEachChange) {
   RuntimeTally tally;
   std::vector<RuntimeCounters> runtimes(1);

@@ -1,10 +1,12 @@
 #include "features/why/slow_watch.h"
 
+#include <algorithm>
 #include <mutex>
 #include <thread>
 #include <utility>
 
 #include "features/why/advice.h"
+#include "features/why/call_causes.h"
 #include "features/why/health.h"
 #include "features/why/runtime_places.h"
 #include "process/live/kernel_counters.h"
@@ -110,6 +112,10 @@ std::vector<SlowCause> SlowWatch::causes(const ProcessDump& dump, const LockTall
   if (recording != nullptr) evidence.throwing = throwing_threads(*recording);
   std::vector<SlowCause> causes = runtime_causes(evidence);
   for (SlowCause& cause : kernel_causes(before_, after_, evidence_)) causes.push_back(std::move(cause));
+  const auto is_writes = [](const SlowCause& c) { return c.kind == SlowKind::writes; };
+  if (recording != nullptr && busy != nullptr && std::none_of(causes.begin(), causes.end(), is_writes))
+    if (auto cause = costly_sends_cause(evidence_, sending_processors(*recording, *busy)))
+      causes.push_back(std::move(*cause));
   fold_page_faults(causes);
   for (SlowCause& cause : locks.causes(before_, after_, dump)) causes.push_back(std::move(cause));
   if (auto cause = pool_.cause()) causes.push_back(std::move(*cause));

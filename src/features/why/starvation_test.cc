@@ -167,6 +167,24 @@ TEST(Starvation, LastsWhereTheSameWorkerStillWaits) {
   EXPECT_TRUE(lasting(first, judge(first), third, judge(third), {}).empty());
 }
 
+TEST(Starvation, IsProvedByAnyTwoLooks) {
+  ProcessDump first = pool_of(4, 30);
+  pending_of(first).chains[0].is_queued = true;
+  ProcessDump second = first;
+  EXPECT_EQ(proved_starvation(first, second).size(), 1u);
+  pending_of(second).pool->queued = 29;
+  EXPECT_TRUE(proved_starvation(first, second).empty()) << "something was done";
+  second = first;
+  second.threads[0].facts.cpu = std::chrono::milliseconds(5);
+  EXPECT_TRUE(proved_starvation(first, second).empty()) << "it has gone on";
+  second = first;
+  pending_of(second).chains[0].is_queued = false;
+  EXPECT_TRUE(proved_starvation(first, second).empty()) << "possible, no more";
+  ProcessDump few = pool_of(3, 30);
+  pending_of(few).chains[0].is_queued = true;
+  EXPECT_TRUE(proved_starvation(few, few).empty()) << "few workers take turns";
+}
+
 TEST(Starvation, APossibleOneLastsWhereAllOfThemStand) {
   ProcessDump first = pool_of(2, 3);
   pending_of(first).pool->since_dequeue = std::chrono::seconds(1);

@@ -199,8 +199,10 @@ bool Why::Implementation::is_to_sample(const WhyOptions& wanted, const WhyAnswer
 /// looks tell.
 void Why::Implementation::look_at_locks(const WhyOptions& wanted, WhyAnswer& answer) {
   constexpr std::uint32_t kMostLockLooks = 6;
-  constexpr std::chrono::milliseconds kBetween{60};
+  constexpr std::chrono::milliseconds kBetween{60}, kApart{200};
   std::vector<Contention> last;
+  ProcessDump starved = why::proved_starvation(answer.dump, answer.dump).empty() ? ProcessDump() : answer.dump;
+  auto starved_at = answer.began;
   while ((locks.any() || watch->may_queue_grow()) && locks.looks() < kMostLockLooks) {
     std::this_thread::sleep_for(kBetween);
     const auto again = look(wanted);
@@ -209,6 +211,17 @@ void Why::Implementation::look_at_locks(const WhyOptions& wanted, WhyAnswer& ans
     watch->look(again->dump, again->began);
     last = why::contentions(again->dump);
     watch->poll();
+    if (starved.threads.empty() && !why::proved_starvation(again->dump, again->dump).empty()) {
+      starved = again->dump;
+      starved_at = again->began;
+    } else if (again->began - starved_at >= kApart) {
+      answer.verdicts = why::proved_starvation(starved, again->dump);
+      if (answer.verdicts.empty()) continue;
+      answer.dump = std::move(again->dump);
+      answer.began = again->began;
+      answer.contended.clear();
+      return;
+    }
   }
   if (last.empty()) return;
   for (Contention& c : answer.contended) {
@@ -264,12 +277,15 @@ void Why::Implementation::add_slowness(const WhyOptions& wanted, WhyAnswer& answ
   if (!watch) return;
   const bool looks_on = answer.verdicts.empty() && wanted.sample != kNever;
   if (looks_on) look_at_locks(wanted, answer);
-  if (looks_on && is_to_sample(wanted, answer)) {
+  const bool is_slow = looks_on && answer.verdicts.empty();
+  if (is_slow && is_to_sample(wanted, answer)) {
     sample(wanted, answer);
   } else {
-    if (looks_on && locks.any()) watch->pass_until(kWithLocks);
+    if (is_slow && locks.any()) watch->pass_until(kWithLocks);
     watch->end();
     answer.causes = watch->causes(answer.dump, locks, nullptr, nullptr);
+    const auto is_starvation = [&](const SlowCause& c) { return c.kind == SlowKind::queue && !is_slow; };
+    if (looks_on) std::erase_if(answer.causes, is_starvation);
   }
   answer.health = watch->health(answer.dump);
   answer.health->longest_lock_wait = locks.longest();

@@ -1,5 +1,7 @@
-// Faults of files and programs: writes of a few bytes, flushes to the disk on pool workers, children for everything.
+// Faults of files, connections and programs: writes of a few bytes, flushes to the disk on pool workers, children for everything.
 using System.Diagnostics;
+using System.Net;
+using System.Net.Sockets;
 using System.Runtime.CompilerServices;
 using Microsoft.Win32.SafeHandles;
 
@@ -48,6 +50,40 @@ internal static class Trace
         Tally.Writes.Add();
         Tally.WrittenBytes.Add(5);
         Stage.Crunch(0.02);
+    }
+}
+
+/// <summary>A connection that gets twenty bytes at a time, each in a packet of its own.</summary>
+internal static class Ticker
+{
+    private static Socket s_reader = null!, s_writer = null!;
+
+    public static void Start()
+    {
+        using var listener = new Socket(SocketType.Stream, ProtocolType.Tcp);
+        listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        listener.Listen();
+        s_writer = new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+        s_writer.Connect(listener.LocalEndPoint!);
+        s_reader = listener.Accept();
+        var all = new byte[1 << 16];
+        Stage.Loop("reader", () => s_reader.Receive(all));
+        Stage.Loop("ticker", () =>
+        {
+            for (int i = 0; i < 100; i++)
+            {
+                Quote();
+            }
+            Thread.Sleep(1);
+        });
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Quote()
+    {
+        s_writer.Send("12345678901234567890"u8);
+        Tally.Writes.Add();
+        Tally.WrittenBytes.Add(20);
     }
 }
 

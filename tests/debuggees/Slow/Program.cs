@@ -44,6 +44,7 @@ internal static class Program
         ["tiny_writes"] = Audit.Start,
         ["tiny_writes_text"] = Trace.Start,
         ["tiny_writes_opened"] = Diary.Start,
+        ["tiny_sends"] = Ticker.Start,
         ["fsync_workers"] = Wal.Start,
         ["swallowed_parse"] = Weights.Start,
         ["swallowed_rethrown"] = Customs.Start,
