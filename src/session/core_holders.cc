@@ -44,7 +44,7 @@ HeapHolders find_holders_in_core(const HolderSearch& of, std::uint64_t most_memo
   std::string why;
   for (const GcRegion& r : moment.gc.regions) {
     if (r.objects.empty()) continue;
-    walked += r.objects.size();
+    if (!RegionObjects::is_list(r.generation)) walked += r.objects.size();
     const std::uint64_t wanted = dotnet::holders::HolderReader::memory_for(objects, walked, !of.options.of.empty());
     if (wanted > most_memory) return no_holders(too_much_memory(wanted, most_memory));
     RegionObjects found = of.reader.walk(r, moment.gc.contexts, bytes);

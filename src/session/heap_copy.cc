@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/memory/process_memory.h"
-
 namespace mixstack::session {
 namespace {
 
@@ -14,7 +12,7 @@ using dotnet::objects::GcRegions;
 using End = dotnet::objects::RegionCount::End;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kPiece = 1 << 20, kHeader = 64, kBatch = 1024;
+constexpr std::size_t kPiece = 1 << 20, kHeader = 64, kBatch = 1024, kNear = 1 << 18;
 
 bool is_large(const GcRegion& r) {
   return r.generation == HeapGeneration::large || r.generation == HeapGeneration::pinned;
@@ -22,26 +20,38 @@ bool is_large(const GcRegion& r) {
 
 }  // namespace
 
-std::uint64_t HeapCopy::bytes_of(const GcRegions& gc, std::optional<std::uint64_t> epoch) {
-  std::uint64_t sum = 0;
+HeapCopy::Cost HeapCopy::cost_of(const GcRegions& gc, std::optional<std::uint64_t> epoch) {
+  Cost sum;
+  const auto add = [&](const RegionObjects& objects) {
+    sum.kept += objects.referring_bytes();
+    sum.read += objects.reading_bytes();
+    sum.pieces += objects.referring.size();
+  };
   const auto headers = dotnet::objects::bytes_of(memory_, kHeader);
   for (const GcRegion& r : gc.regions) {
     if (r.objects.empty()) continue;
     if (const RegionObjects* k = Kept::is_old(r) ? kept_.find(r, epoch) : nullptr; k != nullptr) {
-      sum += k->referring_bytes();
-    } else if (is_large(r)) {
-      const RegionObjects objects = reader_.walk(r, {}, headers);
-      sum += objects.end == End::whole ? objects.referring_bytes() : r.objects.size();
-    } else {
-      sum += r.objects.size();
+      add(*k);
+      continue;
     }
+    if (is_large(r)) {
+      const RegionObjects objects = reader_.walk(r, {}, headers);
+      if (objects.end == End::whole) {
+        add(objects);
+        continue;
+      }
+    }
+    sum.kept += r.objects.size();
+    sum.read += r.objects.size();
+    sum.pieces++;
   }
   return sum;
 }
 
-void HeapCopy::reserve(std::uint64_t bytes) {
+void HeapCopy::reserve(std::uint64_t bytes, std::uint64_t pieces) {
   clear();
-  reader_.image().reserve(static_cast<std::size_t>(bytes));
+  reader_.image().reserve(static_cast<std::size_t>(bytes), static_cast<std::size_t>(pieces));
+  near_.assign(kNear, std::byte{1});
 }
 
 void HeapCopy::clear() {
@@ -66,28 +76,56 @@ bool HeapCopy::copy_range(AddressRange range, Time end) {
   return true;
 }
 
+/// Pieces from the first one on that lie near each other, by one read: a piece of its own costs as much as a little
+/// gap. Answers how many; 0: they are to be read each.
+std::size_t HeapCopy::copy_near(std::span<const AddressRange> ranges) {
+  const Address begin = ranges[0].begin;
+  std::size_t n = 1;
+  while (n < ranges.size() && ranges[n].begin - ranges[n - 1].end <= RegionObjects::kGapRead &&
+         ranges[n].end - begin <= near_.size())
+    n++;
+  if (n == 1) return 0;
+  const std::span<std::byte> all(near_.data(), static_cast<std::size_t>(ranges[n - 1].end - begin));
+  if (!memory_.read_exact(begin, all)) return 0;
+  for (const AddressRange& r : ranges.first(n)) {
+    const std::span<std::byte> out = reader_.image().add(r);
+    if (out.size() != r.size()) return 0;
+    std::memcpy(out.data(), all.data() + (r.begin - begin), out.size());
+    copied_ += out.size();
+  }
+  return n;
+}
+
+/// Room for the copies has been taken.
+bool HeapCopy::read_each(std::vector<memory::RangeRead>& reads) {
+  dynamic_cast<const memory::BulkMemory&>(memory_).read_ranges(reads);
+  for (const memory::RangeRead& read : reads) {
+    // Bulk reads leave out pages that were never touched (the end of a new array): single ones know their zeros.
+    if (read.done != read.out.size() && !memory_.read_exact(read.address + read.done, read.out.subspan(read.done)))
+      return false;
+    copied_ += read.out.size();
+  }
+  reads.clear();
+  return true;
+}
+
 /// Many little pieces with few system calls, where the memory can.
 bool HeapCopy::copy_ranges(std::span<const AddressRange> ranges, Time end) {
-  const auto* bulk = dynamic_cast<const memory::BulkMemory*>(&memory_);
-  if (bulk == nullptr)
+  if (dynamic_cast<const memory::BulkMemory*>(&memory_) == nullptr)
     return std::all_of(ranges.begin(), ranges.end(), [&](const AddressRange& r) { return copy_range(r, end); });
   std::vector<memory::RangeRead> reads;
-  for (std::size_t i = 0; i < ranges.size(); i++) {
-    const std::span<std::byte> out = reader_.image().add(ranges[i]);
-    if (out.size() != ranges[i].size()) return false;
-    reads.push_back({ranges[i].begin, out});
-    if (reads.size() < kBatch && i + 1 < ranges.size()) continue;
-    bulk->read_ranges(reads);
-    for (const memory::RangeRead& read : reads) {
-      // Bulk reads leave out pages that were never touched (the end of a new array): single ones know their zeros.
-      if (read.done != read.out.size() && !memory_.read_exact(read.address + read.done, read.out.subspan(read.done)))
-        return false;
-      copied_ += read.out.size();
+  for (std::size_t i = 0; i < ranges.size();) {
+    const std::size_t near = copy_near(ranges.subspan(i));
+    i += near;
+    if (near == 0) {
+      const std::span<std::byte> out = reader_.image().add(ranges[i]);
+      if (out.size() != ranges[i].size()) return false;
+      reads.push_back({ranges[i++].begin, out});
     }
-    reads.clear();
-    if (steady_clock::now() > end) return false;
+    if (reads.size() == kBatch && !read_each(reads)) return false;
+    if ((near != 0 || reads.empty()) && steady_clock::now() > end) return false;
   }
-  return true;
+  return read_each(reads);
 }
 
 bool HeapCopy::copy(const GcRegions& gc, std::optional<std::uint64_t> epoch, Time end) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory/process_memory.h"
 #include "dotnet/holders/holder_reader.h"
 #include "session/heap_stops.h"
 
@@ -20,10 +21,15 @@ class HeapCopy {
   HeapCopy(dotnet::holders::HolderReader& reader, const MemoryReader& memory, Kept& kept)
       : reader_(reader), memory_(memory), kept_(kept) {}
 
-  /// Bytes that copying all regions would take. `epoch`: as of KeptRegions.
-  [[nodiscard]] std::uint64_t bytes_of(const dotnet::objects::GcRegions& gc, std::optional<std::uint64_t> epoch);
+  struct Cost {
+    std::uint64_t kept = 0;  ///< bytes of all copies
+    std::uint64_t pieces = 0;
+    std::uint64_t read = 0;  ///< bytes that may be read in the time that the copying takes
+  };
+  /// That of all regions. `epoch`: as of KeptRegions.
+  [[nodiscard]] Cost cost_of(const dotnet::objects::GcRegions& gc, std::optional<std::uint64_t> epoch);
   /// Room for so many, and for what else is kept; forgets all copies.
-  void reserve(std::uint64_t bytes);
+  void reserve(std::uint64_t bytes, std::uint64_t pieces);
   void clear();
   /// False: the time is over, there is no room, or memory cannot be read.
   [[nodiscard]] bool copy(const dotnet::objects::GcRegions& gc, std::optional<std::uint64_t> epoch, Time end);
@@ -48,11 +54,14 @@ class HeapCopy {
   };
   [[nodiscard]] bool copy_range(AddressRange range, Time end);
   [[nodiscard]] bool copy_ranges(std::span<const AddressRange> ranges, Time end);
+  [[nodiscard]] bool read_each(std::vector<memory::RangeRead>& reads);
+  [[nodiscard]] std::size_t copy_near(std::span<const AddressRange> ranges);
 
   dotnet::holders::HolderReader& reader_;
   const MemoryReader& memory_;
   Kept& kept_;
   std::vector<Part> parts_;
+  std::vector<std::byte> near_;  ///< pieces that lie near each other, with what is between
   std::uint64_t copied_ = 0, changed_ = 0;
 };
 

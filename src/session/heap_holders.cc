@@ -15,6 +15,8 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+
 #include "base/system/small_file.h"
 #include "process/debugger/debug_session.h"
 #include "session/heap_copy.h"
@@ -30,6 +32,9 @@ using dotnet::holders::HolderReader;
 using dotnet::objects::GcRegion;
 using dotnet::objects::GcRegions;
 
+/// Our own bytes: a copy's place, with a quarter more, and its range in the region.
+constexpr std::uint64_t kBytesAPiece = dotnet::holders::HeapImage::kBytesAPiece * 5 / 4 + sizeof(AddressRange);
+constexpr std::uint64_t kPieces = 4096;    // as many more
 constexpr std::uint64_t kRoom = 16 << 20;  // of what comes before the stop, and stacks
 
 /// A process that runs.
@@ -53,7 +58,8 @@ class LiveHolders final : public HeapTask {
     if (stops_.run(*this)) {
       out = found();
     } else {
-      out = is_too_long_ ? read_twice() : no_holders(stops_.why());
+      reads_twice_ = is_too_long_ || stops_.was_late();
+      out = reads_twice_ ? read_twice() : no_holders(stops_.why());
     }
     process_.reset();
     out.pause = stops_.pause();
@@ -76,9 +82,10 @@ class LiveHolders final : public HeapTask {
     };
     gc = kept_.keep_old(stops_, std::move(*gc), walk, [&](const GcRegions& now) { return is_within_memory(now); });
     if (!gc) return false;
-    const std::uint64_t in_stop = copy_.bytes_of(*gc, stops_.epoch());
-    if (!has_room(*gc, in_stop)) return false;
-    copy_.reserve(in_stop + in_stop / 4 + kRoom);
+    const HeapCopy::Cost cost = copy_.cost_of(*gc, stops_.epoch());
+    if (!has_room(*gc, cost)) return false;
+    copy_.reserve(cost.kept + cost.kept / 4 + kRoom, cost.pieces + cost.pieces / 4 + kPieces);
+    const std::uint64_t in_stop = cost.read;
     if (in_stop <= stops_.most_bytes()) return true;
     is_too_long_ = true;
     stops_.refuse(fmt::format(
@@ -96,7 +103,10 @@ class LiveHolders final : public HeapTask {
     copy_.clear();
     now_.roots = of_.reader.roots(still, missing_);
     read_stacks(still, now_);
-    return copy_.copy(now_.gc, stops_.epoch_in_stop(still), end) ? Outcome::done : Outcome::late;
+    if (copy_.copy(now_.gc, stops_.epoch_in_stop(still), end)) return Outcome::done;
+    if (std::chrono::steady_clock::now() > end) return Outcome::late;
+    stops_.refuse("collections came before each stop, so that more was to be read in it than there was room for");
+    return Outcome::failed;
   }
 
   bool walk() override {
@@ -113,22 +123,22 @@ class LiveHolders final : public HeapTask {
     return std::shared_ptr<void>(std::make_shared<process::ThreadHold>(std::move(*hold)));
   }
 
-  [[nodiscard]] bool needs_ways() const { return is_too_long_ || !of_.options.of.empty(); }
+  [[nodiscard]] bool needs_ways() const { return is_too_long_ || reads_twice_ || !of_.options.of.empty(); }
 
   /// With what was walked so far.
   bool is_within_memory(const GcRegions& gc) {
     std::uint64_t objects = 0;
     kept_.each([&](const dotnet::holders::RegionObjects& r) { objects += r.shapes.size(); });
-    const std::uint64_t wanted = HolderReader::memory_for(objects, all_bytes(gc), needs_ways());
+    const std::uint64_t wanted = HolderReader::memory_for(objects, numbered_bytes(gc), needs_ways());
     if (wanted > most_memory_) stops_.refuse(too_much_memory(wanted, most_memory_));
     return wanted <= most_memory_;
   }
 
-  bool has_room(const GcRegions& gc, std::uint64_t copies) {
+  bool has_room(const GcRegions& gc, const HeapCopy::Cost& copies) {
     std::uint64_t objects = objects_not_walked(gc);
     kept_.each([&](const dotnet::holders::RegionObjects& r) { objects += r.shapes.size(); });
-    const std::uint64_t wanted =
-        copies + copies / 4 + kRoom + HolderReader::memory_for(objects, all_bytes(gc), needs_ways());
+    const std::uint64_t wanted = copies.kept + copies.kept / 4 + kRoom + copies.pieces * kBytesAPiece +
+                                 HolderReader::memory_for(objects, numbered_bytes(gc), needs_ways());
     if (wanted > most_memory_) stops_.refuse(too_much_memory(wanted, most_memory_));
     return wanted <= most_memory_;
   }
@@ -164,7 +174,7 @@ class LiveHolders final : public HeapTask {
     std::uint64_t objects = 0;
     for (const auto& r : now_.regions) objects += r.shapes.size();
     const std::uint64_t wanted =
-        of_.reader.image().used() + HolderReader::memory_for(objects, all_bytes(now_.gc), needs_ways());
+        of_.reader.image().used() + HolderReader::memory_for(objects, numbered_bytes(now_.gc), needs_ways());
     if (wanted > most_memory_) return no_holders(too_much_memory(wanted, most_memory_));
     now_.is_unmoved = [this, at = collections_] { return at && at == of_.reader.collections(memory_); };
     HeapHolders out = of_.reader.find(std::move(now_), of_.options);
@@ -202,7 +212,7 @@ class LiveHolders final : public HeapTask {
   HeapMoment now_;                            ///< of the last stop
   std::optional<std::uint64_t> collections_;  ///< all, at that moment
   std::string missing_;
-  bool is_too_long_ = false;
+  bool is_too_long_ = false, reads_twice_ = false;
 };
 
 }  // namespace

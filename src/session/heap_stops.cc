@@ -85,7 +85,7 @@ Outcome HeapStops::stop(HeapTask& task) {
 
 bool HeapStops::run(HeapTask& task) {
   for (int attempt = 0; attempt < kMostAttempts && stops_ < kMostStops; attempt++) {
-    sweeps_ = false;
+    sweeps_ = was_late_ = false;
     if (attempt != 0) std::this_thread::sleep_for(kBetweenAttempts);
     if (!task.prepare()) return false;
     Outcome outcome = Outcome::moving;
@@ -98,8 +98,9 @@ bool HeapStops::run(HeapTask& task) {
     }
     if (outcome == Outcome::done && task.walk()) return true;
     if (outcome == Outcome::moving) why_ = "a garbage collection was under way at each stop";
-    if (outcome == Outcome::late)
-      why_ = fmt::format("the stop would have lasted longer than {} ms (--most-pause)", sources_.most_pause.count());
+    if (outcome != Outcome::late) continue;
+    why_ = fmt::format("the stop would have lasted longer than {} ms (--most-pause)", sources_.most_pause.count());
+    was_late_ = true;
   }
   return false;
 }

@@ -112,6 +112,8 @@ class HeapStops {
 
   void refuse(std::string why) { why_ = std::move(why); }
   [[nodiscard]] const std::string& why() const { return why_; }
+  /// The last attempt ended because its stop took too long.
+  [[nodiscard]] bool was_late() const { return was_late_; }
   void note_sweep(bool sweeps) { sweeps_ = sweeps_ || sweeps; }
   /// A background collection swept meanwhile.
   [[nodiscard]] bool sweeps() const { return sweeps_; }
@@ -125,7 +127,7 @@ class HeapStops {
   Sources sources_;
   std::optional<std::uint64_t> noted_epoch_, noted_at_;  ///< and the count of all collections then
   std::string why_;
-  bool sweeps_ = false;
+  bool sweeps_ = false, was_late_ = false;
   std::chrono::nanoseconds pause_{0};
   std::uint32_t stops_ = 0;
 };

@@ -119,7 +119,21 @@ TEST(HeapStops, LateStopsSaySo) {
   EXPECT_FALSE(stops.run(task));
   EXPECT_NE(stops.why().find("3 ms"), std::string::npos);
   EXPECT_EQ(task.walks, 0);
+  EXPECT_EQ(task.reads, HeapStops::kMostAttempts);
+  EXPECT_TRUE(stops.was_late());
   EXPECT_EQ(process.held, 0);
+}
+
+TEST(HeapStops, OnlyTheLastAttemptCountsAsLate) {
+  FakeProcess process;
+  FakeTask task(process);
+  task.outcome = Outcome::late;
+  HeapStops stops(process.sources());
+  EXPECT_FALSE(stops.run(task));
+  EXPECT_TRUE(stops.was_late());
+  task.outcome = Outcome::failed;
+  EXPECT_FALSE(stops.run(task));
+  EXPECT_FALSE(stops.was_late());
 }
 
 TEST(HeapStops, NoStopWhereItIsRefused) {

@@ -12,9 +12,10 @@ HeapHolders no_holders(std::string why) {
   return out;
 }
 
-std::uint64_t all_bytes(const dotnet::objects::GcRegions& gc) {
+std::uint64_t numbered_bytes(const dotnet::objects::GcRegions& gc) {
   std::uint64_t sum = 0;
-  for (const std::uint64_t bytes : gc.bytes) sum += bytes;
+  for (std::size_t g = 0; g < gc.bytes.size(); g++)
+    if (!dotnet::holders::RegionObjects::is_list(static_cast<HeapGeneration>(g))) sum += gc.bytes[g];
   return sum;
 }
 

@@ -13,8 +13,8 @@ namespace mixstack::session {
 inline constexpr std::uint64_t kMostStack = 1 << 20;  ///< bytes of one thread that are looked at
 
 [[nodiscard]] HeapHolders no_holders(std::string why);
-/// Bytes of all objects.
-[[nodiscard]] std::uint64_t all_bytes(const dotnet::objects::GcRegions& gc);
+/// Bytes of regions that HolderReader::memory_for wants to know.
+[[nodiscard]] std::uint64_t numbered_bytes(const dotnet::objects::GcRegions& gc);
 /// About as many objects as those parts of the heap have that are walked after the stop: young, pinned and large ones.
 [[nodiscard]] std::uint64_t objects_not_walked(const dotnet::objects::GcRegions& gc);
 [[nodiscard]] std::string too_much_memory(std::uint64_t wanted, std::uint64_t allowed);

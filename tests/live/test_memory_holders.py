@@ -130,6 +130,20 @@ class Truth(HoldersCase):
             self.assertEqual(self.line(heap, "Holders.Shapes.Title")["root"], "static_field") if heap["rest"] == 0 else None
             self.assertIn("static Holders.Shapes.s_orders", "\n".join(self.text(debuggee.pid).splitlines()[:FIRST_SCREEN]))
 
+    def test_parts_of_collections(self):
+        """Items stand right below a collection, whatever that is made of; nodes of a linked list are told by their number."""
+        with shape("collections", 3000) as debuggee:
+            known = truth(debuggee)
+            heap = self.holders(debuggee.pid)
+            for name in ("s_queue", "s_sorted", "s_immutable"):
+                [collection] = self.line(heap, f"Holders.Collections.{name}", root="static_field")["held"]
+                self.assertEqual((collection["shape"], collection["count"]), ("collection", 1), name)
+                self.assertEqual({held["name"]: held["count"] for held in collection["held"]}, {"Holders.Order": known["items"]}, name)
+            [linked] = self.line(heap, "Holders.Collections.s_linked", root="static_field")["held"]
+            self.assertEqual(linked["shape"], "collection")
+            [nodes] = linked["held"]
+            self.assertEqual((nodes["shape"], nodes["count"], nodes["field"]), ("list", known["items"], "head"), nodes["name"])
+
     def test_subscribers_of_an_event(self):
         with shape("events", 10_000) as debuggee:
             known = truth(debuggee)

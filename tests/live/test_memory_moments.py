@@ -256,6 +256,36 @@ class Elsewhere(MomentCase):
             self.assertEqual((heap["types"], heap["is_exact"], status), ([], False, PARTIAL), error)
             self.assertIn("NativeAOT", heap["why_not"])
 
+    def test_native_aot_11_has_an_account(self):
+        """It describes its collector. Its program says how many bytes of arrays it holds, and how large its heap is."""
+        try:
+            program = debuggee_build.native_aot_on("11")
+        except RuntimeError as error:
+            self.skipTest(f"cannot be built here: {str(error)[-300:]}")
+        with processes.Debuggee([program, "20000"]) as debuggee:
+            truth = {name: int(value) for name, value in (line.split()[1:] for line in debuggee.lines if line.startswith("TRUTH"))}
+            debuggee.stop()
+            status, out, error, _ = mixstack_dump.run("memory", debuggee.pid, "--types", "--json")
+        answer = json.loads(out)
+        jsonschema.validate(answer, SCHEMA)
+        account = answer["account"]
+        self.assertEqual(sum(line["resident"] for line in account["lines"]), account["resident"])
+        self.assertEqual(account["resident"], account["resident_by_kernel"])
+        [runtime] = account["runtimes"]
+        self.assertEqual((runtime["is_known"], runtime["version"].split(".")[0], runtime["is_server"]), (True, "11", False))
+        self.assertEqual([n for n in account["notes"] if n["subject"] == "GC"], [])
+        objects = runtime["objects"]
+        small = sum(objects.get(generation, 0) for generation in "012")
+        self.assertTrue(truth["small"] < small < truth["small"] * 1.024 + 4 * MEGABYTE, (truth, objects))
+        self.assertTrue(truth["large"] < objects["large"] < truth["large"] + 4 * MEGABYTE, (truth, objects))
+        self.assertLess(abs(sum(objects.values()) - truth["heap"]), 4 * MEGABYTE, (truth, objects))
+        resident = sum(line["resident"] for line in account["lines"] if line["kind"] == "gc_objects")
+        self.assertTrue(truth["small"] + truth["large"] < resident <= sum(objects.values()) + MEGABYTE, (truth, resident))
+        # Its objects are not told.
+        [heap] = answer["heaps"]
+        self.assertEqual((heap["types"], heap["is_exact"], status), ([], False, PARTIAL), error)
+        self.assertIn("NativeAOT", heap["why_not"])
+
     def test_another_allocator_is_one_line(self):
         """A library of that name, which maps 8 MB when it is loaded."""
         source, library = self.folder / "a.c", self.folder / "libjemalloc.so.2"

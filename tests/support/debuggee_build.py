@@ -233,6 +233,22 @@ def native_aot():
 
 
 @one_at_a_time
+def native_aot_on(version):
+    """The same by the compiler and with the runtime of a later release, 11. RuntimeError when it cannot be had here. The
+    SDK's own steps around the compiler do not know that release: the link alone is asked for."""
+    output = BUILD / "debuggees" / f"NativeAot-{version}"
+    project = REPOSITORY / "tests" / "debuggees" / "NativeAot"
+    stamp = output / "stamp"
+    if not stamp.exists() or stamp.stat().st_mtime < _newest(project, {".cs", ".csproj", ".props"}):
+        _run(["dotnet", "build", project, "-c", "Release", "-nodeReuse:false", "-p:_IsPublishing=true", "-t:Restore;LinkNative",
+              "-p:UseSharedCompilation=false", f"-p:MixstackAot={NEWER_RUNTIMES[version]}", f"-p:NativeOutputPath={output}/",
+              f"-p:MixstackBuildRoot={output}-work", f"-p:CppCompilerAndLinker={linker()}"],
+             env=dict(os.environ, DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", MSBUILDDISABLENODEREUSE="1"))
+        stamp.touch()
+    return output / "NativeAot"
+
+
+@one_at_a_time
 def composite():
     """A program in one composite image with its framework; the first build needs the package registry."""
     output = DEBUGGEES / "Composite"
@@ -358,7 +374,7 @@ def others():
     builds += [(scenarios_built, ("debug",)), *((heaps, (kind,)) for kind in ("release", "debug"))]
     builds += [(values, (kind,)) for kind in ("release", "debug", "ready-to-run")]
     builds += [(language, (name,)) for name in ("VisualBasic", "FSharp", "Extensions")]
-    builds += [(build, (version,)) for build in (scenarios_on, old_runtime) for version in (8, 9)] + [(scenarios_on, (11,))]
+    builds += [(build, (version,)) for build in (scenarios_on, old_runtime) for version in (8, 9)] + [(scenarios_on, (11,)), (native_aot_on, ("11",))]
     for build, arguments in builds if have_dotnet() else ():
         with contextlib.suppress(RuntimeError):
             build(*arguments)

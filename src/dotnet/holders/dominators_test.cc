@@ -14,7 +14,7 @@ using Edges = std::vector<std::vector<Node>>;
 Graph graph_of(const Edges& edges) {
   Graph graph;
   for (const auto& node : edges) {
-    for (const Node to : node) graph.to.push_back(to);
+    for (const Node to : node) graph.add(to);
     graph.close_node();
   }
   return graph;
@@ -55,6 +55,28 @@ void check(const Edges& edges, Node root) {
     for (const Node n : all)
       if (!rest.contains(n)) lost.insert(n);
     EXPECT_EQ(held[w], lost) << "node " << tree.order[w];
+  }
+}
+
+TEST(Graph, KnowsItsEdgesByTheirBits) {
+  std::minstd_rand engine(3);
+  Edges edges(3000);
+  for (auto& node : edges)
+    node.resize(engine() % 50 == 0 ? engine() % 700 : engine() % 3, static_cast<Node>(engine() % 3000));
+  edges[1234].assign(20'000, 7);
+  const Graph graph = graph_of(edges);
+  ASSERT_EQ(graph.nodes(), edges.size());
+  Edges told(edges.size());
+  graph.each_edge([&](Node node, std::uint32_t edge, Node to, Node /*later*/) {
+    told[node].push_back(to);
+    ASSERT_EQ(graph.node_of(edge), node);
+    ASSERT_EQ(graph.to(node, edge), to);
+  });
+  EXPECT_EQ(told, edges);
+  for (Node node = 0; node < graph.nodes(); node++) {
+    std::vector<Node> of;
+    for (std::uint32_t e = graph.begin(node); !graph.is_end(e); e++) of.push_back(graph.to(node, e));
+    ASSERT_EQ(of, edges[node]);
   }
 }
 

@@ -5,8 +5,8 @@
 // its references are. The value of a static's slot becomes an edge of that static, not of the array that it is in, else
 // one array would hold everything. The second object of a dependent handle is an edge of the first one: it counts once
 // the first one is reached. Then each root is a node. Each thread has one for what its live variables refer to, and one
-// for the words of its stack, which lead to the objects they point into. Bounds: 2^32 edges; bytes of one object of a
-// core, which are read as far as the core has them, kLargest.
+// for the words of its stack, which lead to the objects they point into. Bounds: 2^32 nodes and edges; bytes of one
+// object of a core, which are read as far as the core has them, kLargest.
 #include "dotnet/holders/heap_graph.h"
 
 #include <algorithm>
@@ -53,21 +53,17 @@ class Bodies {
 
 class Edges final : public EdgeSink {
  public:
-  explicit Edges(std::size_t nodes) { graph_.first.reserve(nodes); }
   void edge(Node to) override {
-    if (graph_.to.size() == kNoNode) {
-      is_full_ = true;
-    } else {
-      graph_.to.push_back(to);
-    }
+    if (!graph_.is_full()) graph_.add(to);
   }
-  void close_node() override { graph_.close_node(); }
+  void close_node() override {
+    if (!graph_.is_full()) graph_.close_node();
+  }
 
-  std::optional<Graph> take() { return is_full_ ? std::nullopt : std::optional(std::move(graph_)); }
+  std::optional<Graph> take() { return graph_.is_full() ? std::nullopt : std::optional(std::move(graph_)); }
 
  private:
   Graph graph_;
-  bool is_full_ = false;
 };
 
 /// `Sink`: an EdgeSink, by its own type where there are very many edges.
@@ -268,7 +264,7 @@ class Maker {
 GraphNodes tell_edges(const GraphParts& parts, EdgeSink& sink) { return Maker<EdgeSink>(parts, sink).make(); }
 
 std::optional<HeapGraph> make_graph(const GraphParts& parts) {
-  Edges edges(std::size_t{parts.numbers.size()} + parts.slots.size() + 64);
+  Edges edges;
   GraphNodes nodes = Maker<Edges>(parts, edges).make();
   auto graph = edges.take();
   if (!graph) return std::nullopt;

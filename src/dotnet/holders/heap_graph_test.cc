@@ -44,8 +44,9 @@ class HeapGraphTest : public ::testing::Test {
   }
 
   /// Numbers what was made.
-  void walk() {
+  void walk(HeapGeneration generation = HeapGeneration::two) {
     objects::GcRegion region;
+    region.generation = generation;
     region.objects = {test::FakeHeap::kRegion, next_};
     region.committed = region.reserved = next_;
     std::vector<std::byte> bytes(next_ - region.objects.begin);
@@ -55,6 +56,7 @@ class HeapGraphTest : public ::testing::Test {
         RegionWalk(sizes_, references_, shapes_).walk(region, {}, objects::bytes_of(region.objects.begin, bytes)));
     EXPECT_EQ(all[0].end, objects::RegionCount::End::whole);
     referring_ = all[0].referring;
+    is_listed_ = all[0].bits.empty();
     numbers_.emplace(std::move(all));
   }
   GraphParts parts() {
@@ -108,6 +110,7 @@ class HeapGraphTest : public ::testing::Test {
   HeapImage image_{heap_.memory, heap_.memory};
   HeapRoots roots_;
   std::vector<StaticSlot> slots_;
+  bool is_listed_ = false;
   std::optional<ObjectNumbers> numbers_;
   std::vector<AddressRange> referring_;
   Address next_ = test::FakeHeap::kRegion;
@@ -127,6 +130,95 @@ TEST_F(HeapGraphTest, NumbersAndAddresses) {
   EXPECT_EQ(numbers_->find(next_), kNoNode);
   EXPECT_EQ(numbers_->find_before(test::FakeHeap::kRegion - 8), kNoNode);
   EXPECT_FALSE(referring_.empty());
+}
+
+/// Regions of both kinds, one behind the other, with gaps between them.
+TEST(ObjectNumbers, KnowAllObjectsByNumberAndAddress) {
+  std::minstd_rand engine(5);
+  std::vector<RegionObjects> regions;
+  std::vector<Address> all;
+  Address next = 0x10000;
+  for (unsigned r = 0; r < 9; r++) {
+    RegionObjects one;
+    one.range = {next, next + 8 * 512 * (1 + r % 3)};
+    if (r % 3 != 1) one.bits.assign(512 / 64 * (1 + r % 3), 0);
+    for (Address at = one.range.begin; at + 24 <= one.range.end; at += 24 + 8 * (engine() % (r == 4 ? 2000 : 20))) {
+      const std::uint64_t word = (at - one.range.begin) / 8;
+      if (one.bits.empty()) {
+        one.begins.push_back(at);
+      } else {
+        one.bits[word / 64] |= std::uint64_t{1} << word % 64;
+      }
+      one.shapes.push_back(static_cast<std::uint32_t>(all.size()) * 7);
+      all.push_back(at);
+    }
+    next = one.range.end + (r % 2) * 0x1000;
+    regions.push_back(std::move(one));
+  }
+  const ObjectNumbers numbers(std::move(regions));
+  ASSERT_EQ(numbers.size(), all.size());
+  Node n = 0;
+  numbers.each([&](Node object, Address address) {
+    ASSERT_EQ(object, n);
+    ASSERT_EQ(address, all[n++]);
+  });
+  ASSERT_EQ(n, all.size());
+  for (n = 0; n < all.size(); n++) {
+    ASSERT_EQ(numbers.address(n), all[n]);
+    ASSERT_EQ(numbers.find(all[n]), n);
+    ASSERT_EQ(numbers.find(all[n] + 8), kNoNode);
+    ASSERT_EQ(numbers.find_before(all[n] + 16), n);
+    ASSERT_EQ(numbers.shape(n), n * 7);
+  }
+  EXPECT_EQ(numbers.find(0xfff8), kNoNode);
+  EXPECT_EQ(numbers.find_before(next), kNoNode);
+}
+
+TEST(RegionObjects, ReadingCostsPiecesAndGaps) {
+  RegionObjects one;
+  one.range = {0x10000, 0x90000};
+  one.referring = {{0x10000, 0x10100}, {0x10300, 0x10400}, {0x80000, 0x80010}};
+  EXPECT_EQ(one.referring_bytes(), 0x210U);
+  EXPECT_EQ(one.reading_bytes(), 0x210U + 0x200 + 2 * RegionObjects::kGapRead);
+}
+
+TEST(ObjectNumbers, ManyShapes) {
+  std::vector<RegionObjects> regions(1);
+  regions[0].range = {0x1000, 0x2000};
+  regions[0].bits.assign(8, 0);
+  regions[0].bits[0] = 9;
+  regions[0].shapes = {70'000, 3};
+  const ObjectNumbers numbers(std::move(regions));
+  EXPECT_EQ(numbers.shape(0), 70'000U);
+  EXPECT_EQ(numbers.shape(1), 3U);
+}
+
+TEST_F(HeapGraphTest, LargeObjectsNeedNoBits) {
+  const Address shared = plain(), own = plain(), first = array({shared, own}), second = array({shared});
+  walk(HeapGeneration::large);
+  EXPECT_TRUE(is_listed_);
+  handle(objects::HandleKind::strong, first);
+  handle(objects::HandleKind::pinned, second);
+  const HeldHeap heap = held();
+  EXPECT_EQ(heap.retained(place_of(heap, first)), 40U + 24);
+  EXPECT_EQ(heap.above(place_of(heap, shared)), 0U);
+}
+
+TEST_F(HeapGraphTest, PlacesBelowOneAnother) {
+  const Address a = plain(), b = array({a}), c = plain(), d = array({c, b}), e = array({d, c, a});
+  walk();
+  handle(objects::HandleKind::strong, e);
+  const HeldHeap heap = held();
+  const auto below = [&](Address object) {
+    std::vector<Address> out;
+    for (const std::uint32_t p : heap.held(place_of(heap, object))) out.push_back(heap.address(p));
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  EXPECT_EQ(below(e), (std::vector<Address>{a, c, d}));
+  EXPECT_EQ(below(d), std::vector<Address>{b});
+  EXPECT_EQ(below(b), std::vector<Address>{});
+  for (std::uint32_t p = 1; p < heap.places(); p++) EXPECT_LT(heap.above(p), p);
 }
 
 TEST_F(HeapGraphTest, RetainedByHandles) {
@@ -236,8 +328,8 @@ bool reaches(const HeapGraph& graph, Node from, Node to) {
   std::vector<Node> queue{from};
   for (std::size_t i = 0; i < queue.size(); i++) {
     if (queue[i] == to) return true;
-    for (std::uint32_t e = graph.graph.first[queue[i]]; e < graph.graph.first[queue[i] + 1]; e++) {
-      const Node next = graph.graph.to[e];
+    for (std::uint32_t e = graph.graph.begin(queue[i]); !graph.graph.is_end(e); e++) {
+      const Node next = graph.graph.to(queue[i], e);
       if (!seen[next]) queue.push_back(next);
       seen[next] = true;
     }
@@ -361,7 +453,7 @@ TEST(HeapImage, CopiesBeforeTheMemoryBelow) {
   test::SparseMemory below;
   for (Address a = 0x1000; a < 0x3000; a += 8) below.put_u64(a, a);
   HeapImage image(below, below);
-  image.reserve(64);
+  image.reserve(64, 1);
   const auto copy = image.add({0x2000, 0x2010});
   ASSERT_EQ(copy.size(), 16U);
   std::fill(copy.begin(), copy.end(), std::byte{7});
@@ -370,6 +462,9 @@ TEST(HeapImage, CopiesBeforeTheMemoryBelow) {
   EXPECT_EQ(*image.read<std::uint8_t>(0x2008), 7U);
   EXPECT_EQ(*image.read<std::uint64_t>(0x2010), 0x2010U);
   EXPECT_EQ(*image.read<std::uint64_t>(0x1ff8), 0x1ff8U);
+  image.close();
+  EXPECT_EQ(image.left(), 0U);
+  EXPECT_EQ(*image.read<std::uint8_t>(0x2008), 7U);
   image.set_moving({{0x2000, 0x2800}, {0x2900, 0x2a00}, {0, 0}});
   EXPECT_FALSE(image.read<std::uint64_t>(0x2010).has_value());
   EXPECT_EQ(*image.read<std::uint64_t>(0x2800), 0x2800U);

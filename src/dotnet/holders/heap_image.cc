@@ -20,6 +20,11 @@ void HeapImage::sort() {
   latest_ = 0;
 }
 
+void HeapImage::close() {
+  memory::give_back(room_.data() + used_, left());
+  room_.resize(used_);
+}
+
 void HeapImage::set_moving(std::vector<AddressRange> moving) {
   std::sort(moving.begin(), moving.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
   moving_.clear();

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/memory/page_vector.h"
 #include "mixstack/memory_reader.h"
 
 namespace mixstack::dotnet::holders {
@@ -15,13 +16,20 @@ class HeapImage final : public MemoryReader {
   /// `below`, for large reads `bulk`: the same memory, as it is now, through a cache and past it.
   HeapImage(const MemoryReader& below, const MemoryReader& bulk) : below_(below), bulk_(bulk) {}
 
-  /// Room for `bytes`, written to at once, so that no page is missing when it is filled.
-  void reserve(std::size_t bytes) { room_.assign(bytes, std::byte{1}); }
+  /// Room for `bytes` in so many pieces, written to at once, so that no page is missing when it is filled.
+  void reserve(std::size_t bytes, std::size_t pieces) {
+    room_.assign(bytes, std::byte{1});
+    pieces_.resize(pieces);
+    clear();
+  }
+  static constexpr std::uint64_t kBytesAPiece = 24;  ///< of our own memory
   [[nodiscard]] std::size_t left() const { return room_.size() - used_; }
   [[nodiscard]] std::size_t used() const { return used_; }
   /// Room for a piece; empty: there is none. Pieces may be added in any order, and are found after `sort`.
   [[nodiscard]] std::span<std::byte> add(AddressRange range);
   void sort();
+  /// Gives room back that no piece took; there is none left then.
+  void close();
   /// Forgets the pieces.
   void clear();
   /// Where only copies count; none, as at first: a core, which holds still.
@@ -52,7 +60,8 @@ class HeapImage final : public MemoryReader {
   std::vector<AddressRange> moving_;  ///< by address
   std::vector<std::byte> room_;
   std::size_t used_ = 0;
-  std::vector<Piece> pieces_;
+  static_assert(sizeof(Piece) == kBytesAPiece);
+  memory::PageVector<Piece> pieces_;
   mutable std::size_t latest_ = 0;
 };
 

@@ -8,7 +8,34 @@
 
 namespace mixstack::dotnet::holders {
 
-/// All by places of the dominator tree. Immutable once made.
+/// Places right below one: each is as far from the one before as that has places below it.
+class PlacesBelow {
+ public:
+  class Place {
+   public:
+    Place(std::span<const std::uint32_t> below, std::uint32_t at) : below_(below), at_(at) {}
+    std::uint32_t operator*() const { return at_; }
+    Place& operator++() {
+      at_ += below_[at_];
+      return *this;
+    }
+    bool operator!=(const Place& other) const { return at_ != other.at_; }
+
+   private:
+    std::span<const std::uint32_t> below_;
+    std::uint32_t at_;
+  };
+  PlacesBelow(std::span<const std::uint32_t> below, std::uint32_t place) : below_(below), place_(place) {}
+  [[nodiscard]] Place begin() const { return {below_, place_ + 1}; }
+  [[nodiscard]] Place end() const { return {below_, place_ + below_[place_]}; }
+
+ private:
+  std::span<const std::uint32_t> below_;
+  std::uint32_t place_;
+};
+
+/// All by places of the dominator tree: each before all that are below it, and these before any other. Immutable once
+/// made.
 class HeldHeap {
  public:
   /// Borrows numbers, shapes and sizes; gives up the graph.
@@ -38,16 +65,16 @@ class HeldHeap {
   }
   /// The root at a place; null: it is an object, or one of the two that hold the roots.
   [[nodiscard]] const RootNode* root(std::uint32_t place) const { return root_of(node(place)); }
-  [[nodiscard]] std::uint64_t retained(std::uint32_t place) const { return retained_[place]; }
+  [[nodiscard]] std::uint64_t retained(std::uint32_t place) const {
+    return wide_.empty() ? std::uint64_t{retained_[place]} * kUnit : wide_[place];
+  }
   /// The object's; 0: a root.
   [[nodiscard]] std::uint64_t size(std::uint32_t place) const { return is_object(place) ? size_of(node(place)) : 0; }
   /// An object's, as in ObjectSizes.
   [[nodiscard]] std::uint32_t type(std::uint32_t place) const { return type_of(node(place)); }
   [[nodiscard]] Address address(std::uint32_t place) const { return numbers_.address(node(place)); }
   /// Places right below.
-  [[nodiscard]] std::span<const std::uint32_t> held(std::uint32_t place) const {
-    return std::span(held_).subspan(first_[place], first_[place + 1] - first_[place]);
-  }
+  [[nodiscard]] PlacesBelow held(std::uint32_t place) const { return {below_, place}; }
   [[nodiscard]] const ObjectNumbers& numbers() const { return numbers_; }
   [[nodiscard]] const ObjectSizes& sizes() const { return sizes_; }
   [[nodiscard]] std::span<const RootNode> roots() const { return roots_; }
@@ -57,6 +84,11 @@ class HeldHeap {
   [[nodiscard]] const StackPlace* place_of(Node root, Node object) const;
 
  private:
+  static constexpr std::uint64_t kUnit = 8;  ///< each object's size is a multiple
+  void sort();
+  template <class T>
+  void add_up(std::vector<T>& retained, std::uint64_t unit) const;
+
   const ObjectNumbers& numbers_;
   const ObjectShapes& shapes_;
   const ObjectSizes& sizes_;
@@ -64,8 +96,9 @@ class HeldHeap {
   std::vector<RootNode> roots_;
   std::vector<LocalEdge> locals_;
   DominatorTree tree_;
-  std::vector<std::uint64_t> retained_;
-  std::vector<std::uint32_t> first_, held_;
+  std::vector<std::uint32_t> below_;     ///< places below each, with itself
+  std::vector<std::uint32_t> retained_;  ///< in units
+  std::vector<std::uint64_t> wide_;      ///< in bytes, where the whole is too large for that
 };
 
 }  // namespace mixstack::dotnet::holders

@@ -13,8 +13,8 @@ void ShortestWays::walk(const HeapGraph& graph, Node from, std::vector<Node>& qu
   queue.push_back(from);
   for (; at < queue.size(); at++) {
     const Node node = queue[at];
-    for (std::uint32_t e = graph.graph.first[node]; e < graph.graph.first[node + 1]; e++) {
-      const Node to = graph.graph.to[e];
+    for (std::uint32_t e = graph.graph.begin(node); !graph.graph.is_end(e); e++) {
+      const Node to = graph.graph.to(node, e);
       if (before_[to] != kNoNode) continue;
       before_[to] = node;
       queue.push_back(to);

@@ -22,7 +22,7 @@
 namespace mixstack::dotnet::holders {
 namespace {
 
-constexpr std::uint64_t kBytesAnObject = 38, kBytesAWay = 12;
+constexpr std::uint64_t kBytesAnObject = 28, kBytesAWay = 12;
 
 std::optional<Address> address_of(std::string_view text) {
   if (!text.starts_with("0x")) return std::nullopt;
@@ -159,7 +159,8 @@ class HolderReader::Finding {
  private:
   [[nodiscard]] std::uint64_t heap_bytes() const {
     std::uint64_t bytes = 0;
-    for (const std::uint64_t b : gc_.bytes) bytes += b;
+    for (std::size_t g = 0; g < gc_.bytes.size(); g++)
+      if (!RegionObjects::is_list(static_cast<HeapGeneration>(g))) bytes += gc_.bytes[g];
     return bytes;
   }
   HeapHolders refused(std::string why) {
@@ -256,6 +257,7 @@ class HolderReader::Finding {
 HeapHolders HolderReader::find(HeapMoment&& moment, const HoldersOptions& options) {
   cache_.clear();  // types that came after it was filled
   image_.sort();
+  image_.close();
   return Finding(*this, std::move(moment), options).find();
 }
 

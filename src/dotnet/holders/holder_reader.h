@@ -60,6 +60,7 @@ class HolderReader {
   [[nodiscard]] const RuntimeMemory& memory() const { return memory_; }
 
   /// Bytes of our memory for a heap of so many objects, without copies; an estimate from above for most heaps.
+  /// `heap_bytes`: of regions whose objects are not listed.
   /// `ways`: with shortest ways, for a type, an object, or chains.
   [[nodiscard]] static std::uint64_t memory_for(std::uint64_t objects, std::uint64_t heap_bytes, bool ways);
   /// The search. Never fails: an answer without a tree says why.

@@ -20,6 +20,17 @@ constexpr std::uint64_t kLeastShare =
 
 }  // namespace
 
+void HolderTree::Sample::add(std::uint32_t place) {
+  if (count_++ % step_ != 0) return;
+  if (some_.size() == kMostAsked) {
+    for (std::size_t i = 0; i < kMostAsked / 2; i++) some_[i] = some_[2 * i];
+    some_.resize(kMostAsked / 2);
+    step_ *= 2;
+    if ((count_ - 1) % step_ != 0) return;
+  }
+  some_.push_back(place);
+}
+
 std::uint64_t HolderTree::key_of(std::uint32_t place) const {
   return heap_.is_object(place) ? heap_.type(place) : kRootKey + place;
 }
@@ -44,13 +55,14 @@ void HolderTree::gather(const Places& places, Line& line) {
   }
   const std::uint32_t type = heap_.type(places.front());
   const TypeWords outer = words_.type(type);
-  Places level = places, next, alike;
-  unsigned depth = 0;
-  for (; !level.empty(); depth++) {
+  Places now, next;
+  Sample alike;
+  const Places* level = &places;
+  for (unsigned depth = 0; !level->empty(); depth++) {
     next.clear();
-    for (const std::uint32_t p : level) {
+    for (const std::uint32_t p : *level) {
       line.told.own += heap_.size(p);
-      if (heap_.type(p) == type) alike.push_back(p);
+      if (heap_.type(p) == type) alike.add(p);
       for (const std::uint32_t below : heap_.held(p)) {
         if (is_part(outer, type, below, p, depth)) {
           next.push_back(below);
@@ -59,21 +71,22 @@ void HolderTree::gather(const Places& places, Line& line) {
         }
       }
     }
-    level.swap(next);
+    now.swap(next);
+    level = &now;
   }
-  line.told.count = alike.size();
+  line.told.count = alike.count();
   line.told.shape = HolderShape::objects;
   if (outer.use == TypeUse::collection) line.told.shape = HolderShape::collection;
   if (line.told.shape == HolderShape::collection) line.told.count = places.size();
-  if (outer.use == TypeUse::delegate && alike.size() > places.size()) {
+  if (outer.use == TypeUse::delegate && alike.count() > places.size()) {
     line.told.shape = HolderShape::delegate;
-    line.told.count = alike.size() - places.size();
+    line.told.count = alike.count() - places.size();
   }
-  if (line.told.shape == HolderShape::objects && alike.size() > places.size()) line.told.shape = HolderShape::list;
+  if (line.told.shape == HolderShape::objects && alike.count() > places.size()) line.told.shape = HolderShape::list;
   describe(places, alike, line);
 }
 
-void HolderTree::describe(const Places& places, const Places& alike, Line& line) {
+void HolderTree::describe(const Places& places, const Sample& alike, Line& line) {
   const std::uint32_t largest = *std::max_element(places.begin(), places.end(), [&](std::uint32_t a, std::uint32_t b) {
     return heap_.retained(a) < heap_.retained(b);
   });
@@ -91,23 +104,23 @@ void HolderTree::describe(const Places& places, const Places& alike, Line& line)
 }
 
 /// By a sample, where there are many.
-void HolderTree::find_requests(std::uint32_t type, const Places& alike, Line& line) {
+void HolderTree::find_requests(std::uint32_t type, const Sample& alike, Line& line) {
   auto& requests = line.told.requests;
-  const std::size_t step = alike.size() / kMostServing + 1;
-  for (std::size_t i = 0; i < alike.size() && requests.size() < kMostMethods; i += step) {
-    auto request = words_.request(type, heap_.address(alike[i]));
+  const Places& some = alike.some();
+  const std::size_t step = some.size() / kMostServing + 1;
+  for (std::size_t i = 0; i < some.size() && requests.size() < kMostMethods; i += step) {
+    auto request = words_.request(type, heap_.address(some[i]));
     if (request && std::find(requests.begin(), requests.end(), *request) == requests.end())
       requests.push_back(std::move(*request));
   }
 }
 
-void HolderTree::find_methods(std::uint32_t type, const Places& places, const Places& alike, Line& line) {
+void HolderTree::find_methods(std::uint32_t type, const Places& places, const Sample& alike, Line& line) {
   std::map<std::string, std::size_t> methods;
-  const bool is_many = words_.type(type).use == TypeUse::delegate && alike.size() > places.size();
-  const std::size_t step = alike.size() / kMostAsked + 1;
-  for (std::size_t i = 0; i < alike.size(); i += step) {
-    if (is_many && std::binary_search(places.begin(), places.end(), alike[i])) continue;  // it calls its list
-    std::string method = words_.method(type, heap_.address(alike[i]));
+  const bool is_many = words_.type(type).use == TypeUse::delegate && alike.count() > places.size();
+  for (const std::uint32_t place : alike.some()) {
+    if (is_many && std::binary_search(places.begin(), places.end(), place)) continue;  // it calls its list
+    std::string method = words_.method(type, heap_.address(place));
     if (!method.empty()) methods[std::move(method)]++;
   }
   std::vector<std::pair<std::size_t, std::string>> most;

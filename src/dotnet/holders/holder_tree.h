@@ -33,6 +33,17 @@ class HolderTree {
 
  private:
   using Places = std::vector<std::uint32_t>;
+  /// Some of many places, evenly: each second, fourth ... one.
+  class Sample {
+   public:
+    void add(std::uint32_t place);
+    [[nodiscard]] std::size_t count() const { return count_; }
+    [[nodiscard]] const Places& some() const { return some_; }
+
+   private:
+    Places some_;
+    std::size_t count_ = 0, step_ = 1;
+  };
   /// A line, and the groups that it holds and that are not lines yet.
   struct Line {
     Holder told;
@@ -45,9 +56,9 @@ class HolderTree {
   [[nodiscard]] bool is_part(const TypeWords& outer, std::uint32_t outer_type, std::uint32_t place,
                              std::uint32_t parent, unsigned depth);
   [[nodiscard]] std::unique_ptr<Line> line_of(const Places& places, bool is_first_level);
-  void find_requests(std::uint32_t type, const Places& alike, Line& line);
-  void find_methods(std::uint32_t type, const Places& places, const Places& alike, Line& line);
-  void describe(const Places& places, const Places& alike, Line& line);
+  void find_requests(std::uint32_t type, const Sample& alike, Line& line);
+  void find_methods(std::uint32_t type, const Places& places, const Sample& alike, Line& line);
+  void describe(const Places& places, const Sample& alike, Line& line);
   void open(Line& line, bool is_first_level);
   void name_roots(const Places& places, Line& line);
   [[nodiscard]] Holder told(Line& line);

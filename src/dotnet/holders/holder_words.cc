@@ -1,5 +1,7 @@
 #include "dotnet/holders/holder_words.h"
 
+#include <algorithm>
+
 #include "dotnet/bcl/collections.h"
 #include "dotnet/bcl/tasks.h"
 #include "dotnet/bcl/timers.h"
@@ -10,6 +12,14 @@ namespace {
 
 /// "Dictionary`2" of that and of "Dictionary`2+Entry".
 std::string_view outermost(std::string_view name) { return name.substr(0, name.find('+')); }
+
+/// A part of a collection, or a type that is nested in the collection's own or in a part's.
+bool is_part(std::string_view collection, std::string_view type) {
+  const std::string_view of = outermost(collection), part = outermost(type);
+  if (of == part) return type != part;
+  return std::any_of(bcl::kCollectionParts.begin(), bcl::kCollectionParts.end(),
+                     [&](const bcl::CollectionPart& p) { return p.of == of && p.part == part; });
+}
 
 }  // namespace
 
@@ -25,6 +35,8 @@ TypeWords HolderWords::read(std::uint32_t number) {
   const std::string name = facts->name;
   if (facts->is_array) {
     out.use = TypeUse::array;
+  } else if (name == bcl::kLinkedListNode) {
+    out.use = TypeUse::plain;
   } else if (name.starts_with(bcl::kCollections) || name.starts_with(bcl::kAttachedValues)) {
     out.use = TypeUse::collection;
   } else if (types.is_a(out.method_table, bcl::kMulticastDelegate)) {
@@ -43,7 +55,7 @@ const TypeWords& HolderWords::type(std::uint32_t number) {
   return types_.emplace(number, read(number)).first->second;
 }
 
-/// Arrays right inside of a collection or of a part of it; and types nested in the collection's own. An array of items
+/// Arrays right inside of a collection or of a part of it; and types that it is made of. An array of items
 /// that are arrays ends there. Inside of a delegate are its list, and the delegates in it.
 bool HolderWords::is_inside(const TypeWords& outer, const TypeWords& inner, const TypeWords& between, unsigned depth) {
   if (outer.use == TypeUse::delegate)
@@ -54,7 +66,7 @@ bool HolderWords::is_inside(const TypeWords& outer, const TypeWords& inner, cons
   if (of_inner == nullptr || inner.use != TypeUse::collection) return false;
   const std::string name = of_inner->name;
   const objects::TypeFacts* of_outer = objects_.types().at(outer.method_table);
-  return of_outer != nullptr && name.find('+') != std::string::npos && outermost(name) == outermost(of_outer->name);
+  return of_outer != nullptr && is_part(of_outer->name, name);
 }
 
 std::string HolderWords::field(std::uint32_t holder_type, Address holder, std::uint64_t size, Address held) {

@@ -1,5 +1,7 @@
 #include "dotnet/holders/region_objects.h"
 
+#include <algorithm>
+
 namespace mixstack::dotnet::holders {
 namespace {
 
@@ -40,15 +42,29 @@ std::uint64_t RegionObjects::referring_bytes() const {
   return sum;
 }
 
+std::uint64_t RegionObjects::reading_bytes() const {
+  std::uint64_t sum = 0;
+  Address end = 0;
+  for (const AddressRange& r : referring) {
+    sum += r.size() + std::min(r.begin - end, kGapRead);
+    end = r.end;
+  }
+  return sum;
+}
+
 RegionWalk::RegionWalk(ObjectSizes& sizes, TypeReferences& references, ObjectShapes& shapes)
     : references_(references), shapes_(shapes), walk_(sizes) {
   walk_.tell([this](Address object, std::uint32_t type, std::uint64_t size) { add(object, type, size); });
 }
 
 void RegionWalk::add(Address object, std::uint32_t type, std::uint64_t size) {
-  const std::uint64_t word = (object - now_.range.begin) / 8;
-  now_.bits[word / 64] |= std::uint64_t{1} << word % 64;
-  now_.shapes.push_back(shapes_.find(type, size));
+  if (now_.bits.empty()) {
+    now_.begins.push_back(object);
+  } else {
+    const std::uint64_t word = (object - now_.range.begin) / 8;
+    now_.bits[word / 64] |= std::uint64_t{1} << word % 64;
+  }
+  now_shapes_.push_back(shapes_.find(type, size));
   if (!references_.may_refer(type)) return;
   if (!now_.referring.empty() && object - now_.referring.back().end <= kBridged) {
     now_.referring.back().end = object + size;
@@ -60,12 +76,13 @@ void RegionWalk::add(Address object, std::uint32_t type, std::uint64_t size) {
 RegionObjects RegionWalk::walk(const objects::GcRegion& region, std::span<const objects::AllocationContext> contexts,
                                const objects::HeapBytes& bytes) {
   now_ = {};
+  now_shapes_.clear();
   now_.range = region.objects;
   const std::uint64_t words = region.objects.size() / 8;
   constexpr std::uint64_t kBlock = RegionObjects::kBlock;
-  now_.bits.assign((words + kBlock - 1) / kBlock * (kBlock / 64), 0);
+  if (!RegionObjects::is_list(region.generation)) now_.bits.assign((words + kBlock - 1) / kBlock * (kBlock / 64), 0);
   const objects::RegionCount count = walk_.count(region, contexts, bytes);
-  now_.shapes.shrink_to_fit();  // they are kept for long
+  now_.shapes.assign(now_shapes_.begin(), now_shapes_.end());  // kept for long, so no longer than they are
   now_.referring.shrink_to_fit();
   now_.end = count.end;
   now_.at = count.at;

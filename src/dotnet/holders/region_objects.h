@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/memory/page_vector.h"
 #include "dotnet/heap/gc_desc.h"
 #include "dotnet/heap/heap_walk.h"
 
@@ -58,17 +59,27 @@ class TypeReferences {
   std::vector<std::unique_ptr<Known>> known_;
 };
 
-/// One region. A bit for each 8 bytes, set where an object begins; gaps are objects, too.
+/// One region. A bit for each 8 bytes, set where an object begins; where objects are large, a list of them: so a region
+/// of a gigabyte takes no longer than a little one. Gaps are objects, too.
 struct RegionObjects {
   AddressRange range;
-  std::vector<std::uint64_t> bits;      ///< for a whole number of kBlock words
-  std::vector<std::uint32_t> shapes;    ///< of its objects, in order
-  std::vector<AddressRange> referring;  ///< bytes of objects that may hold references; little gaps are bridged
+  memory::PageVector<std::uint64_t> bits;    ///< for a whole number of kBlock words; empty: `begins` has them
+  std::vector<Address> begins;               ///< in order
+  memory::PageVector<std::uint32_t> shapes;  ///< of its objects, in order
+  std::vector<AddressRange> referring;       ///< bytes of objects that may hold references; little gaps are bridged
   objects::RegionCount::End end = objects::RegionCount::End::whole;
   Address at = 0;  ///< where the walk ended, if not whole
 
   static constexpr std::uint64_t kBlock = 512;  ///< bits
   [[nodiscard]] std::uint64_t referring_bytes() const;
+  /// A gap of so many bytes is read as soon as another piece is begun.
+  static constexpr std::uint64_t kGapRead = 2048;
+  /// Bytes that may be read in the time that reading these takes, in pieces and across little gaps.
+  [[nodiscard]] std::uint64_t reading_bytes() const;
+  /// Whether objects of such a region are listed.
+  [[nodiscard]] static bool is_list(HeapGeneration g) {
+    return g == HeapGeneration::large || g == HeapGeneration::pinned;
+  }
 };
 
 /// Walks regions into RegionObjects. Borrows everything.
@@ -89,6 +100,7 @@ class RegionWalk {
   ObjectShapes& shapes_;
   objects::HeapWalk walk_;
   RegionObjects now_;
+  std::vector<std::uint32_t> now_shapes_;
 };
 
 }  // namespace mixstack::dotnet::holders

@@ -6,11 +6,8 @@ namespace mixstack::dotnet::holders {
 
 SharedRoots::SharedRoots(const HeldHeap& heap)
     : heap_(heap), most_(std::max<std::size_t>(kLeastEdges, heap.objects() / 4 * 3)), top_(heap.nodes(), kNoNode) {
-  std::vector<std::uint32_t> top(heap.places());
-  for (std::uint32_t p = 1; p < heap.places(); p++) {
-    top[p] = heap.is_top(p) ? p : top[heap.above(p)];
-    if (top[p] != 0) top_[heap.node(p)] = top[p];  // what holds the roots has none
-  }
+  for (std::uint32_t p = 1; p < heap.places(); p++)
+    top_[heap.node(p)] = heap.is_top(p) ? p : top_[heap.node(heap.above(p))];
 }
 
 void SharedRoots::edge(Node to) {

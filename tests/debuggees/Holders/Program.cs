@@ -1,5 +1,6 @@
 // One way to hold memory each, for `mixstack memory --holders`; says itself what is held (lines TRUTH NAME BYTES):
 //   Holders cache COUNT      a static dictionary
+//   Holders collections COUNT collections that are made of types of their own
 //   Holders events COUNT     subscribers of an event of a static object
 //   Holders timers COUNT     timers that nobody else refers to
 //   Holders async COUNT      async methods that wait for one task for ever
@@ -24,6 +25,7 @@ int count = args.Length > 1 ? int.Parse(args[1]) : 1000;
 switch (mode)
 {
     case "cache": Shapes.Cache(count); break;
+    case "collections": Collections.Fill(count); break;
     case "events": Shapes.Events(count); break;
     case "timers": Shapes.Timers(count); break;
     case "async": Shapes.Async(count); break;
@@ -41,7 +43,7 @@ switch (mode)
     case "raw": Stacks.Raw(count, Ready); return 0;
     case "local": Shapes.Local(count, Ready); return 0;
     default:
-        Console.WriteLine("usage: Holders cache|events|timers|async|threads|attached|finalizers|handles|list|several|graph|churn|local|worker|raw|mixed|shuffle COUNT");
+        Console.WriteLine("usage: Holders cache|collections|events|timers|async|threads|attached|finalizers|handles|list|several|graph|churn|local|worker|raw|mixed|shuffle COUNT");
         return 2;
 }
 Shapes.Settle();
