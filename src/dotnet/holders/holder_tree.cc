@@ -124,6 +124,7 @@ void HolderTree::find_methods(std::uint32_t type, const Places& places, const Sa
     if (!method.empty()) methods[std::move(method)]++;
   }
   std::vector<std::pair<std::size_t, std::string>> most;
+  most.reserve(methods.size());
   for (const auto& [method, count] : methods) most.emplace_back(count, method);
   std::sort(most.begin(), most.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   for (std::size_t i = 0; i < std::min(most.size(), kMostMethods); i++)

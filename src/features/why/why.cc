@@ -205,7 +205,7 @@ void Why::Implementation::look_at_locks(const WhyOptions& wanted, WhyAnswer& ans
   auto starved_at = answer.began;
   while ((locks.any() || watch->may_queue_grow()) && locks.looks() < kMostLockLooks) {
     std::this_thread::sleep_for(kBetween);
-    const auto again = look(wanted);
+    auto again = look(wanted);
     if (!again) return;
     locks.add(again->dump, again->began);
     watch->look(again->dump, again->began);

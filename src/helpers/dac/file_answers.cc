@@ -1,11 +1,11 @@
 #include "helpers/dac/file_answers.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <string_view>
 
 #include "dotnet/dac/protocol.h"

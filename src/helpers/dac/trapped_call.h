@@ -1,10 +1,10 @@
 // A system call that the filter trapped, as the SIGSYS handler sees it; implemented per CPU in the twin folders.
 #pragma once
 
-#include <signal.h>
 #include <ucontext.h>
 
 #include <array>
+#include <csignal>
 #include <cstdint>
 
 namespace mixstack::helper {
