@@ -67,7 +67,12 @@ class Arenas {
       : memory_(memory), mappings_(mappings), page_bytes_(page_bytes), words_(memory) {}
 
   MallocUse read() {
-    const Address main = find_main();
+    Address main = find_main();
+    // An allocation between two of our reads makes the main arena look like none.
+    for (int tries = 1; main == 0 && tries < kMostTries; tries++) {
+      std::this_thread::sleep_for(kBetweenTries);
+      main = find_main();
+    }
     if (main == 0) return {};
     Address arena = main;
     for (std::size_t n = 0; n < kMostArenas; n++) {
@@ -140,8 +145,9 @@ class Arenas {
     return {{{heap->range.begin, end}, (heap->range.begin + kChunkAlign - 1) & ~(kChunkAlign - 1), heap->range.end}};
   }
 
-  [[nodiscard]] std::vector<Heap> heaps_of(Address arena, Address top) const {
+  [[nodiscard]] std::vector<Heap> heaps_of(Address arena, Address top) {
     std::vector<Heap> heaps;
+    is_cut_ = true;
     for (Address at = top & ~(kHeapSize - 1); at != 0 && heaps.size() < kMostHeaps;) {
       const auto owner = memory_.read<std::uint64_t>(at), before = memory_.read<std::uint64_t>(at + 8),
                  size = memory_.read<std::uint64_t>(at + 16), committed = memory_.read<std::uint64_t>(at + 24);
@@ -150,6 +156,7 @@ class Arenas {
       const Address first = *before != 0 ? at + kHeapInfo : (arena + kArenaSize + kChunkAlign - 1) & ~(kChunkAlign - 1);
       heaps.push_back({{at, at + *size}, first, at + std::max(*size, *committed)});
       at = *before;
+      is_cut_ = at != 0;
     }
     return heaps;
   }
@@ -195,12 +202,14 @@ class Arenas {
     const std::size_t before = first_of_arena_ = out_.ranges.size();
     for (int tries = 0; tries < kMostTries; tries++) {
       const Address top = memory_.read<std::uint64_t>(at + kTop).value_or(0);
+      is_cut_ = false;
       const auto heaps = is_main ? heaps_of_main(top) : heaps_of(at, top);
-      if (heaps.empty()) return;
+      if (heaps.empty() && (is_main || tries + 1 == kMostTries)) return;
       out_.ranges.resize(before);
       arena = {at, is_main};
       arena.heaps = static_cast<std::uint32_t>(heaps.size());
-      arena.is_whole = std::all_of(heaps.begin(), heaps.end(), [&](const Heap& h) { return walk(h, top, arena); });
+      arena.is_whole = !heaps.empty() && !is_cut_ &&
+                       std::all_of(heaps.begin(), heaps.end(), [&](const Heap& h) { return walk(h, top, arena); });
       if (arena.is_whole) break;
       out_.ranges.resize(before);
       for (const Heap& h : heaps) out_.ranges.push_back({{h.range.begin, h.committed}, MemoryKind::malloc_unwalked});
@@ -232,6 +241,7 @@ class Arenas {
   Words words_;
   MallocUse out_;
   std::size_t first_of_arena_ = 0;  ///< among the ranges
+  bool is_cut_ = false;             ///< the list of an arena's heaps: one of them was not what the one behind it says
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "support/sparse_memory.h"
 
 namespace mixstack::memory_use {
@@ -145,6 +147,27 @@ TEST_F(MallocArenasTest, LargeBlocksLieAnywhereInAMapping) {
   for (Address at = kAt; at < kAt + 0x100000; at += 0x8000)
     blocks.find(mapping, {at, at + 0x8000}, [&](AddressRange r) { found.push_back(r); });
   EXPECT_EQ(found, (std::vector<AddressRange>{{kAt + 0x5000, kAt + 0x25000}}));
+}
+
+/// An allocation came between the reading of the arena and that of its top chunk.
+TEST_F(MallocArenasTest, AnArenaThatChangesIsLookedAtAgain) {
+  class ChangedOnce final : public MemoryReader {
+   public:
+    explicit ChangedOnce(const MemoryReader& memory) : memory_(memory) {}
+    [[nodiscard]] Result<std::size_t> read_some(Address at, std::span<std::byte> out) const override {
+      const auto size = memory_.read_some(at, out);
+      if (at != kHeap + 0x428 || looks_++ != 0) return size;
+      const std::uint64_t chunk = 0x3f0 | 1;
+      std::memcpy(out.data(), &chunk, sizeof chunk);
+      return size;
+    }
+
+   private:
+    const MemoryReader& memory_;
+    mutable int looks_ = 0;
+  };
+  const ChangedOnce memory(memory_);
+  EXPECT_EQ(malloc_use(memory, regions_, 4096).arenas.size(), 1U);
 }
 
 TEST_F(MallocArenasTest, OnlySoManyPagesAreLookedAt) {
