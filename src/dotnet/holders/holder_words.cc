@@ -17,8 +17,10 @@ std::string_view outermost(std::string_view name) { return name.substr(0, name.f
 bool is_part(std::string_view collection, std::string_view type) {
   const std::string_view of = outermost(collection), part = outermost(type);
   if (of == part) return type != part;
-  return std::any_of(bcl::kCollectionParts.begin(), bcl::kCollectionParts.end(),
-                     [&](const bcl::CollectionPart& p) { return p.of == of && p.part == part; });
+  const auto has = [](const auto& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return has(bcl::kMadeOfParts, of) && has(bcl::kTheirParts, part);
 }
 
 }  // namespace

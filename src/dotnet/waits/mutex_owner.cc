@@ -2,10 +2,9 @@
 
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <optional>
 #include <span>
-
-#include "base/system/byte_cursor.h"
 
 namespace mixstack::dotnet::objects {
 namespace {
@@ -85,8 +84,9 @@ std::optional<std::uint64_t> owner_by_stack(const MemoryReader& memory, Address 
   for (const std::uint64_t at : std::span(stack).first(*size / sizeof(std::uint64_t))) {
     if (at == 0 || at % 8 != 0 || !memory.read_exact(at, record)) continue;
     for (std::size_t i = 0; i + sizeof(WaitInfo) <= record.size(); i += 8) {
-      const auto wait = base::load_at<WaitInfo>(record, i);
-      if (!wait || wait->objects != 1 || wait->thread == 0 || wait->thread % 8 != 0) continue;
+      WaitInfo wait;
+      std::memcpy(&wait, record.data() + i, sizeof wait);
+      if (wait.objects != 1 || wait.thread == 0 || wait.thread % 8 != 0) continue;
       if (const auto owner = owner_by(memory, at + i, waiter)) return owner;
     }
   }

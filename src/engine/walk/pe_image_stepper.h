@@ -32,7 +32,7 @@ class PeImageStepper final : public FrameStepper {
     std::uint32_t rows = 0, count = 0;
   };
   [[nodiscard]] const Table& table_of(ModuleIndex module);
-  /// Of the image around the code; null: no PE image, or one without a table.
+  /// That of the image around the code; null: no PE image, or one without a table.
   [[nodiscard]] const Table* table_around(Address code, ModuleIndex& module);
   [[nodiscard]] std::optional<Row> row_at(const Table& table, std::uint32_t index) const;
   [[nodiscard]] std::optional<Row> row_around(const Table& table, std::uint32_t rva) const;
