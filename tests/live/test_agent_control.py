@@ -299,7 +299,12 @@ class Recordings(AgentControl):
         self.addCleanup(child.kill)
         self.addCleanup(child.stdout.close)
         self.addCleanup(child.stderr.close)
-        self.wait_until(lambda: control("status", pid)[0] == 0 and self.report(pid)["samples"] > 5, "a recording")
+        def is_recording():  # not: has recorded before
+            if control("status", pid)[0] != 0:
+                return False
+            report = self.report(pid)
+            return report["sampling"] and report["samples"] > 5
+        self.wait_until(is_recording, "a recording")
         return child
 
     def test_it_ends_by_ctrl_c_by_stop_and_with_the_process(self):
