@@ -78,20 +78,24 @@ void add_below(const Recording& recording, std::string_view start, SlowCause& ca
 }
 
 /// Where the compiler has inlined GC.Collect, the program's method is what called the collector, which works on the
-/// stack of the caller. Hardly any other collection is among those that are mostly asked for.
+/// stack of the caller. Hardly any other collection is among those that are mostly asked for. Where threads of the
+/// collector's own do the work, callers wait, and what little the runtime does for others tells nothing of them.
 void add_collectors(const Recording& recording, SlowCause& cause) {
   PlaceVotes votes(recording);
+  std::uint64_t of_others = 0;  // without a caller in the program: threads of the collector
   for (const Sample& sample : recording.samples()) {
     if (!is_running(recording, sample)) continue;
     const auto frames = recording.frames_of(sample.stack);
+    const BusyKind kind = kind_of(recording, frames);
+    if (kind != BusyKind::gc && kind != BusyKind::runtime) continue;
     const auto is_managed = [&](std::uint32_t f) { return function_at(recording, f).kind == CodeKind::managed; };
     const auto innermost = std::find_if(frames.begin(), frames.end(), is_managed);
+    if (innermost == frames.end()) of_others += sample.count;
     if (innermost == frames.begin() || innermost == frames.end() || !function_at(recording, *innermost).is_user)
       continue;
-    const BusyKind kind = kind_of(recording, frames);
-    if (kind == BusyKind::gc || kind == BusyKind::runtime) votes.add(*innermost, sample.count);
+    votes.add(*innermost, sample.count);
   }
-  votes.tell(cause);
+  if (votes.all() > of_others) votes.tell(cause);
 }
 
 void add_compilers(const Recording& recording, SlowCause& cause) {

@@ -103,6 +103,17 @@ TEST(RuntimePlaces, WhoForcesCollectionsByAnInlinedCall) {
   EXPECT_EQ(causes[0].samples, 5u);
 }
 
+TEST(RuntimePlaces, WhoForcesCollectionsOfTheServerCollectorIsNotGuessed) {
+  Made made;
+  made.sample(7, {made.clr, made.flush}, 2);  // something else of the runtime
+  made.sample(8, {made.clr}, 40);
+  auto causes = of(SlowKind::collections);
+  causes[0].title = "FORCED COLLECTIONS";
+  add_runtime_places(made.recording, {}, causes);
+  EXPECT_EQ(causes[0].place, "");
+  EXPECT_TRUE(wants_a_caller(causes)) << "a look at threads may tell";
+}
+
 TEST(RuntimePlaces, WhatNeedsTheCompiler) {
   Made made;
   made.sample(7, {made.clr, made.jit, made.clr, made.quote}, 5);
