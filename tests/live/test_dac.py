@@ -229,7 +229,7 @@ class Cores(DacCase):
                 mappings = harness.processes.mappings(debuggee.pid)
                 faults = [d for d in stack_compare.compare_process(dump, oracle, gdb, mappings) if not d.known]
                 unknown = self.stuck_in_a_stub(dump) if kind == "n" else set()
-                if kind != "u":
+                if kind != "u" and debuggee_build.RUNTIME:  # .NET 10 has no such method
                     unknown |= self.at_the_first_method(dump)
                 self.assertEqual([str(f) for f in faults if f.rule != "end" or f.tid not in unknown], [], kind)
                 core.unlink()

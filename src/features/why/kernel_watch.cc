@@ -1,10 +1,9 @@
 // Watches a process by the kernel's files, and the programs that it starts by perf events.
 // Input: a process. Output: KernelEvidence of the time between begin and end.
-// Algorithm: a thread of its own reads what has two ends (quotas, times of all processes, sizes of open files,
-// what connections sent) at its
-// begin and at its end. Between them it looks at the calls of all threads every kPause, and at memory every kMoment.
-// When a child of the process has ended, it begins to watch the programs that are started.
-// Bounds: between two looks it rests twenty times as long as the look took; kMostMoments, kMostFiles.
+// Algorithm: a thread of its own reads what has two ends (quotas, times of all processes, sizes of open files, bytes
+// that connections have sent) at its begin and at its end. Between them it looks at the calls of all threads every
+// kPause, and at memory every kMoment. When a child of the process has ended, it begins to watch the programs that are
+// started. Bounds: between two looks it rests twenty times as long as the look took; kMostMoments, kMostFiles.
 #include <fcntl.h>
 #include <sys/stat.h>
 

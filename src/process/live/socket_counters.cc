@@ -7,9 +7,6 @@
 
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
-#include <linux/netlink.h>
-#include <linux/rtnetlink.h>
-#include <linux/sock_diag.h>
 #include <linux/tcp.h>
 #include <sys/socket.h>
 
@@ -22,6 +19,7 @@
 
 #include "base/system/number.h"
 #include "base/system/scoped_fd.h"
+#include "process/live/sock_diag.h"
 
 namespace mixstack::process {
 namespace {
@@ -36,16 +34,6 @@ struct Request {
   nlmsghdr head;
   inet_diag_req_v2 what;
 };
-
-constexpr std::size_t aligned(std::size_t size) { return (size + NLMSG_ALIGNTO - 1) / NLMSG_ALIGNTO * NLMSG_ALIGNTO; }
-
-template <class Value>
-std::optional<Value> value_at(std::span<const std::byte> bytes, std::size_t at) {
-  Value value{};
-  if (at > bytes.size() || bytes.size() - at < sizeof value) return std::nullopt;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
 
 /// Sorted.
 std::vector<std::uint64_t> sockets_of(const ProcDir& proc) {
@@ -102,12 +90,12 @@ bool add_connections(int fd, std::uint8_t family, const std::vector<std::uint64_
     const ssize_t size = ::recv(fd, buffer.data(), buffer.size(), 0);
     if (size <= 0) return false;
     auto rest = std::span<const std::byte>(buffer).first(static_cast<std::size_t>(size));
-    while (const auto head = value_at<nlmsghdr>(rest, 0)) {
+    while (const auto head = base::load_at<nlmsghdr>(rest, 0)) {
       if (head->nlmsg_type == NLMSG_DONE) return true;
       if (head->nlmsg_type == NLMSG_ERROR || head->nlmsg_len < sizeof(nlmsghdr)) return false;
       if (auto socket = parse_socket_message(rest))
         if (std::binary_search(inodes.begin(), inodes.end(), socket->inode)) found.push_back(std::move(*socket));
-      rest = rest.subspan(std::min(rest.size(), aligned(head->nlmsg_len)));
+      rest = rest.subspan(std::min(rest.size(), netlink_aligned(head->nlmsg_len)));
     }
   }
   return false;
@@ -116,26 +104,15 @@ bool add_connections(int fd, std::uint8_t family, const std::vector<std::uint64_
 }  // namespace
 
 std::optional<SocketCounters> parse_socket_message(std::span<const std::byte> message) {
-  const auto head = value_at<nlmsghdr>(message, 0);
-  if (!head || head->nlmsg_type != SOCK_DIAG_BY_FAMILY || head->nlmsg_len > message.size()) return std::nullopt;
-  message = message.first(head->nlmsg_len);
-  const auto connection = value_at<inet_diag_msg>(message, aligned(sizeof(nlmsghdr)));
-  if (!connection) return std::nullopt;
-  for (std::size_t at = aligned(sizeof(nlmsghdr)) + aligned(sizeof(inet_diag_msg));;) {
-    const auto attribute = value_at<rtattr>(message, at);
-    if (!attribute || attribute->rta_len < sizeof(rtattr)) return std::nullopt;
-    if (attribute->rta_type == INET_DIAG_INFO) {
-      // An older kernel's structure is shorter: without the last counter nothing is known.
-      const std::size_t size = attribute->rta_len - sizeof(rtattr);
-      if (size < offsetof(tcp_info, tcpi_bytes_sent) + sizeof(tcp_info::tcpi_bytes_sent)) return std::nullopt;
-      if (size > message.size() - at - sizeof(rtattr)) return std::nullopt;
-      tcp_info info{};
-      std::memcpy(&info, message.data() + at + sizeof(rtattr), std::min(size, sizeof info));
-      return SocketCounters{connection->idiag_inode, peer_words(*connection), info.tcpi_bytes_sent,
-                            info.tcpi_data_segs_out, info.tcpi_data_segs_in};
-    }
-    at += aligned(attribute->rta_len);
-  }
+  const auto value = socket_attribute<inet_diag_msg>(message, INET_DIAG_INFO);
+  const auto connection = base::load_at<inet_diag_msg>(message, netlink_aligned(sizeof(nlmsghdr)));
+  if (!value || !connection) return std::nullopt;
+  // An older kernel's structure is shorter: without the last counter nothing is known.
+  if (value->size() < offsetof(tcp_info, tcpi_bytes_sent) + sizeof(tcp_info::tcpi_bytes_sent)) return std::nullopt;
+  tcp_info info{};
+  std::memcpy(&info, value->data(), std::min(value->size(), sizeof info));
+  return SocketCounters{connection->idiag_inode, peer_words(*connection), info.tcpi_bytes_sent, info.tcpi_data_segs_out,
+                        info.tcpi_data_segs_in};
 }
 
 std::vector<SocketCounters> socket_counters(const ProcDir& proc) {

@@ -1,17 +1,14 @@
 #include "process/peers/unix_peer.h"
 
-#include <linux/netlink.h>
-#include <linux/rtnetlink.h>
-#include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
 #include <sys/socket.h>
 
 #include <array>
 #include <cstddef>
-#include <cstring>
 #include <span>
 
 #include "base/system/scoped_fd.h"
+#include "process/live/sock_diag.h"
 
 namespace mixstack::peers {
 namespace {
@@ -21,30 +18,10 @@ struct Request {
   unix_diag_req what;
 };
 
-template <class Value>
-std::optional<Value> value_at(std::span<const std::byte> bytes, std::size_t at) {
-  Value value{};
-  if (at > bytes.size() || bytes.size() - at < sizeof value) return std::nullopt;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
-
-constexpr std::size_t aligned(std::size_t size) { return (size + NLMSG_ALIGNTO - 1) / NLMSG_ALIGNTO * NLMSG_ALIGNTO; }
-
-/// One message: its head, what it is of, then attributes, each with its length and type.
-std::optional<std::uint64_t> peer_in(std::span<const std::byte> bytes) {
-  const auto head = value_at<nlmsghdr>(bytes, 0);
-  if (!head || head->nlmsg_type != SOCK_DIAG_BY_FAMILY || head->nlmsg_len > bytes.size()) return std::nullopt;
-  bytes = bytes.first(head->nlmsg_len);
-  for (std::size_t at = aligned(sizeof(nlmsghdr)) + aligned(sizeof(unix_diag_msg));;) {
-    const auto attribute = value_at<rtattr>(bytes, at);
-    if (!attribute || attribute->rta_len < sizeof(rtattr)) return std::nullopt;
-    if (attribute->rta_type == UNIX_DIAG_PEER) {
-      const auto inode = value_at<std::uint32_t>(bytes, at + sizeof(rtattr));
-      return inode && *inode != 0 ? std::optional<std::uint64_t>(*inode) : std::nullopt;
-    }
-    at += aligned(attribute->rta_len);
-  }
+std::optional<std::uint64_t> peer_in(std::span<const std::byte> message) {
+  const auto value = process::socket_attribute<unix_diag_msg>(message, UNIX_DIAG_PEER);
+  const auto inode = value ? base::load_at<std::uint32_t>(*value, 0) : std::nullopt;
+  return inode && *inode != 0 ? std::optional<std::uint64_t>(*inode) : std::nullopt;
 }
 
 }  // namespace
