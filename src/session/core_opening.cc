@@ -1,36 +1,40 @@
 #include "session/core_opening.h"
 
+#include <array>
 #include <cerrno>
 
 #include "process/core/core_target.h"
 #include "process/pack/pack_reader.h"
 
 namespace mixstack::session {
+namespace {
 
-Result<OpenedCore> open_core_target(const CoreOptions& options, process::FileFetcher fetch) {
+/// In the order of asking. A new kind of file is a room with a CoreFormat, and a row here.
+std::array<process::CoreFormat, 2> formats() { return {pack::pack_format(), process::elf_core_format()}; }
+
+/// Outside, `malformed` says that the file is no core; a damaged compressed stream is an io_error.
+Error of_stream(const Error& error) {
+  return error.code == ErrorCode::malformed ? Error{ErrorCode::io_error, EBADMSG, error.value} : error;
+}
+
+}  // namespace
+
+Result<process::OpenedCore> open_core_target(const CoreOptions& options, process::FileFetcher fetch) {
   auto opened = process::CoreBytes::open(options.path);
-  // `malformed` means here that the file is no core; a damaged compressed stream is an io_error.
-  const auto of_stream = [](const Error& e) {
-    return e.code == ErrorCode::malformed ? Error{ErrorCode::io_error, EBADMSG, e.value} : e;
-  };
   if (!opened) return fail(of_stream(opened.error()));
-  OpenedCore core;
-  core.bytes = std::move(*opened);
+  const std::shared_ptr<const process::CoreBytes> bytes = std::move(*opened);
   process::FileFinderOptions files{options.sysroots,      options.executable, {},
                                    options.use_own_files, std::move(fetch),   {}};
-  if (pack::is_pack(*core.bytes)) {
-    auto pack = pack::open_pack(core.bytes);
-    // An archive that was cut off lacks parts because of the cut: that is the error.
-    if (!pack && core.bytes->diagnosis()) return fail(of_stream(core.bytes->diagnosis()->error));
-    if (!pack) return fail(pack.error());
-    core.bytes = std::move(pack->core);
-    files.packed = std::move(pack->files);
+  Error error{ErrorCode::malformed, 0, 0};
+  for (const process::CoreFormat& format : formats()) {
+    if (!format.recognises(*bytes)) continue;
+    auto core = format.open(bytes, std::move(files));
+    if (core) return core;
+    error = core.error();
+    break;
   }
-  auto target = process::open_core(core.bytes, std::move(files));
-  if (!target && core.bytes->diagnosis()) return fail(of_stream(core.bytes->diagnosis()->error));
-  if (!target) return fail(target.error());
-  core.target = std::move(*target);
-  return core;
+  // A file that was cut off lacks parts because of the cut: that is the error.
+  return fail(bytes->diagnosis() ? of_stream(bytes->diagnosis()->error) : error);
 }
 
 }  // namespace mixstack::session

@@ -11,7 +11,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
+#include <cstring>
 #include <unordered_map>
 
 #include "base/system/byte_cursor.h"
@@ -257,6 +259,20 @@ Result<std::unique_ptr<Target>> open_core(std::shared_ptr<const CoreBytes> bytes
   auto file = CoreFile::read(std::move(bytes));
   if (!file) return fail(file.error());
   return std::make_unique<CoreTarget>(std::move(*file), files);
+}
+
+CoreFormat elf_core_format() {
+  const auto recognises = [](const CoreBytes& bytes) {
+    std::array<std::byte, SELFMAG> magic;
+    const auto n = bytes.read_at(0, magic);
+    return n && *n == magic.size() && std::memcmp(magic.data(), ELFMAG, SELFMAG) == 0;
+  };
+  const auto open = [](std::shared_ptr<const CoreBytes> bytes, FileFinderOptions files) -> Result<OpenedCore> {
+    auto target = open_core(bytes, std::move(files));
+    if (!target) return fail(target.error());
+    return OpenedCore{std::move(*target), std::move(bytes)};
+  };
+  return {"ELF core", recognises, open};
 }
 
 }  // namespace mixstack::process

@@ -5,6 +5,7 @@
 
 #include "mixstack/target.h"
 #include "process/core/core_bytes.h"
+#include "process/core/core_format.h"
 #include "process/core/file_finder.h"
 
 namespace mixstack::process {
@@ -16,5 +17,8 @@ namespace mixstack::process {
 /// The target's methods may be called from any thread; `memory()` by any number at once.
 [[nodiscard]] Result<std::unique_ptr<Target>> open_core(std::shared_ptr<const CoreBytes> bytes,
                                                         FileFinderOptions files);
+
+/// Files that begin with the magic of ELF. `open` is open_core.
+[[nodiscard]] CoreFormat elf_core_format();
 
 }  // namespace mixstack::process

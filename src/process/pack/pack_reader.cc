@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/words/pack_fault.h"
+#include "process/core/core_target.h"
 #include "process/pack/manifest.h"
 #include "process/pack/names.h"
 #include "process/pack/tar_header.h"
@@ -69,6 +70,21 @@ Result<OpenPack> open_pack(std::shared_ptr<const process::CoreBytes> bytes) {
     return bytes->file_inside(at->second.offset, at->second.size);
   };
   return pack;
+}
+
+process::CoreFormat pack_format() {
+  const auto open = [](std::shared_ptr<const process::CoreBytes> bytes,
+                       process::FileFinderOptions files) -> Result<process::OpenedCore> {
+    auto pack = open_pack(std::move(bytes));
+    if (!pack) return fail(pack.error());
+    files.packed = std::move(pack->files);
+    auto target = process::open_core(pack->core, std::move(files));
+    // What the cut took away is the reason, not what is missing by it.
+    if (!target && pack->core->diagnosis()) return fail(pack->core->diagnosis()->error);
+    if (!target) return fail(target.error());
+    return process::OpenedCore{std::move(*target), std::move(pack->core)};
+  };
+  return {"pack", is_pack, open};
 }
 
 }  // namespace mixstack::pack

@@ -6,6 +6,7 @@
 
 #include "mixstack/result.h"
 #include "process/core/core_bytes.h"
+#include "process/core/core_format.h"
 #include "process/core/file_finder.h"
 
 namespace mixstack::pack {
@@ -24,5 +25,9 @@ struct OpenPack {
 /// off says so as its core's diagnosis. Errors: those of base/words/pack_fault.h, `io_error`, `truncated`: cut off
 /// before a core began.
 [[nodiscard]] Result<OpenPack> open_pack(std::shared_ptr<const process::CoreBytes> bytes);
+
+/// Packs, opened as their core: its missing files come from the pack first. Errors: those of open_pack, and of the
+/// core.
+[[nodiscard]] process::CoreFormat pack_format();
 
 }  // namespace mixstack::pack
