@@ -79,7 +79,7 @@ process::CoreFormat pack_format() {
     if (!pack) return fail(pack.error());
     files.packed = std::move(pack->files);
     auto target = process::open_core(pack->core, std::move(files));
-    // What the cut took away is the reason, not what is missing by it.
+    // The cut is the reason; what is missing comes of it.
     if (!target && pack->core->diagnosis()) return fail(pack->core->diagnosis()->error);
     if (!target) return fail(target.error());
     return process::OpenedCore{std::move(*target), std::move(pack->core)};
