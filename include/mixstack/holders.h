@@ -79,7 +79,7 @@ struct Holder {
   std::vector<std::string> methods;     ///< that delegates, timers and async methods among them stand for, at most 3
   std::vector<HolderRequest> requests;  ///< that async methods among them work on, at most 3 different ones
   std::optional<StackPlace> place;      ///< right below a root of kind `local`: what refers to `largest`
-  /// With the kind `several`: the first roots that reach them, the nearest first, and how many more do.
+  /// With the kind `several`: roots that reach them, those of most bytes first, and how many more do.
   std::vector<HolderRoot> roots;
   std::uint64_t more_roots = 0;
   bool are_roots_all = true;  ///< false: the search for them was cut short, there may be more

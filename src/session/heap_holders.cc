@@ -45,7 +45,8 @@ class LiveHolders final : public HeapTask {
         memory_(of.target.memory()),
         most_memory_(most_memory),
         collector_(of.reader),
-        stops_({memory_, collector_, of.old_collections, [this] { return hold(); }, of.options.most_pause}),
+        stops_({memory_, collector_, of.old_collections, [this](std::chrono::milliseconds most) { return hold(most); },
+                of.options.most_pause}),
         copy_(of.reader, memory_, kept_) {}
 
   HeapHolders find() {
@@ -117,8 +118,8 @@ class LiveHolders final : public HeapTask {
   }
 
  private:
-  Result<std::shared_ptr<void>> hold() {
-    auto hold = process_->stop();
+  Result<std::shared_ptr<void>> hold(std::chrono::milliseconds most) {
+    auto hold = process_->stop({}, most);
     if (!hold) return fail(hold.error());
     return std::shared_ptr<void>(std::make_shared<process::ThreadHold>(std::move(*hold)));
   }

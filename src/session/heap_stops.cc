@@ -59,9 +59,11 @@ std::optional<std::uint64_t> HeapStops::epoch_in_stop(const MemoryReader& still)
 
 Outcome HeapStops::stop(HeapTask& task) {
   const auto begin = steady_clock::now();
-  auto hold = sources_.stop();
+  auto hold = sources_.stop(sources_.most_pause);
   if (!hold) {
-    why_ = stop_words(hold.error());
+    // Its other threads stood still while the last one was waited for.
+    pause_ = std::max(pause_, std::chrono::nanoseconds(steady_clock::now() - begin));
+    why_ = why_not_stopped(hold.error());
     return Outcome::failed;
   }
   stops_++;
@@ -83,10 +85,16 @@ Outcome HeapStops::stop(HeapTask& task) {
   return outcome;
 }
 
+std::string HeapStops::why_not_stopped(const Error& error) const {
+  if (error.code != ErrorCode::thread_not_stopped) return stop_words(error);
+  return fmt::format("thread {} did not stop within {} ms (--most-pause)", error.value, sources_.most_pause.count());
+}
+
 bool HeapStops::run(HeapTask& task) {
   for (int attempt = 0; attempt < kMostAttempts && stops_ < kMostStops; attempt++) {
     sweeps_ = was_late_ = false;
-    if (attempt != 0) std::this_thread::sleep_for(kBetweenAttempts);
+    // After a long stop the process runs for as long again.
+    if (attempt != 0) std::this_thread::sleep_for(std::max<std::chrono::nanoseconds>(kBetweenAttempts, pause_));
     if (!task.prepare()) return false;
     Outcome outcome = Outcome::moving;
     while (outcome == Outcome::moving && stops_ < kMostStops) {

@@ -82,8 +82,9 @@ class HeapStops {
   static constexpr int kMostAttempts = 5, kMostStops = 60, kMostTries = 20, kMostRounds = 3;
   static constexpr std::uint64_t kBytesAMillisecond = 4 << 20;  ///< nothing is copied faster
 
-  /// Borrowed. Stops a process: it stands still as long as the answer lives.
-  using Stop = std::function<Result<std::shared_ptr<void>>()>;
+  /// Borrowed. Stops a process: it stands still as long as the answer lives. A process of which a thread does not stop
+  /// within the time (it has no processor, or waits for a disk) is let go: thread_not_stopped.
+  using Stop = std::function<Result<std::shared_ptr<void>>(std::chrono::milliseconds most)>;
   struct Sources {
     const MemoryReader& memory;  ///< past all caches
     const CollectorState& collector;
@@ -123,6 +124,7 @@ class HeapStops {
 
  private:
   [[nodiscard]] HeapTask::Outcome stop(HeapTask& task);
+  [[nodiscard]] std::string why_not_stopped(const Error& error) const;
 
   Sources sources_;
   std::optional<std::uint64_t> noted_epoch_, noted_at_;  ///< and the count of all collections then

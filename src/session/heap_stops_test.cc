@@ -25,10 +25,11 @@ class FakeProcess final : public CollectorState {
   [[nodiscard]] bool sweeps(const MemoryReader& /*now*/) const override { return false; }
 
   HeapStops::Sources sources(std::chrono::milliseconds most = std::chrono::seconds(10)) {
-    return {memory, *this, old, [this] { return stop(); }, most};
+    return {memory, *this, old, [this](std::chrono::milliseconds /*most*/) { return stop(); }, most};
   }
   Result<std::shared_ptr<void>> stop() {
     if (is_gone) return fail(ErrorCode::no_such_process);
+    if (slow_stops > 0 && slow_stops-- > 0) return fail(ErrorCode::thread_not_stopped, 77);
     held++;
     return std::shared_ptr<void>(&held, [](int* h) { (*h)--; });
   }
@@ -36,6 +37,7 @@ class FakeProcess final : public CollectorState {
   test::SparseMemory memory;
   GcRegions heap;
   mutable int moving_stops = 0;  ///< that fall into a collection
+  int slow_stops = 0;            ///< in which a thread does not stop in time
   std::optional<std::uint64_t> all = 5, epoch = 2;
   std::function<std::optional<std::uint64_t>()> old = [this] { return epoch; };
   int held = 0;
@@ -77,6 +79,20 @@ TEST(HeapStops, ReadsInAStopAndWalksBehindIt) {
   EXPECT_EQ(task.held_in_walk, 0);
   EXPECT_EQ(stops.stops(), 1U);
   EXPECT_GT(stops.pause().count(), 0);
+}
+
+TEST(HeapStops, AProcessWhoseThreadDoesNotStopInTimeIsTriedAgain) {
+  FakeProcess process;
+  process.slow_stops = 2;
+  FakeTask task(process);
+  HeapStops stops(process.sources());
+  EXPECT_TRUE(stops.run(task));
+  EXPECT_EQ(stops.stops(), 1U);
+  EXPECT_EQ(task.reads, 1);
+  process.slow_stops = 1000;
+  EXPECT_FALSE(stops.run(task));
+  EXPECT_NE(stops.why().find("77"), std::string::npos);
+  EXPECT_EQ(process.slow_stops, 1000 - HeapStops::kMostAttempts);
 }
 
 TEST(HeapStops, AStopThatFallsIntoACollectionIsMadeAgain) {

@@ -53,7 +53,8 @@ class LiveCount final : public HeapTask {
   explicit LiveCount(const TypeCounting& of)
       : of_(of),
         collector_(of.counter),
-        stops_({of.memory, collector_, of.old_collections, [this] { return hold(); }, of.options.most_pause}) {}
+        stops_({of.memory, collector_, of.old_collections, [this](milliseconds most) { return hold(most); },
+                of.options.most_pause}) {}
 
   HeapTypes count() {
     if (of_.options.old_only) return old_alone();
@@ -148,8 +149,8 @@ class LiveCount final : public HeapTask {
     bool is_copied = false;
   };
 
-  Result<std::shared_ptr<void>> hold() {
-    auto hold = process_->stop();
+  Result<std::shared_ptr<void>> hold(milliseconds most) {
+    auto hold = process_->stop({}, most);
     if (!hold) return fail(hold.error());
     return std::shared_ptr<void>(std::make_shared<process::ThreadHold>(std::move(*hold)));
   }

@@ -373,6 +373,30 @@ TEST_F(HeapGraphTest, RootsOfRandomGraphsAreAllThatReachThem) {
   EXPECT_GT(compared, 5U);
 }
 
+TEST_F(HeapGraphTest, TheRootsOfMostBytesComeFirst) {
+  std::vector<Address> shared;
+  for (int i = 0; i < 20; i++) shared.push_back(plain());
+  const Address few = array({shared[0]}), fewer = array({shared[0]});
+  const Address most = array(std::vector<Address>(shared.begin() + 1, shared.end()));
+  const Address many = array({array(std::vector<Address>(shared.begin() + 1, shared.end()))});
+  walk();
+  local(1, few, "A()", "a");
+  local(2, fewer, "B()", "b");
+  local(3, many, "C()", "c");
+  local(4, most, "D()", "d");
+  const HeldHeap heap = held();
+  SharedRoots found(heap);
+  static_cast<void>(tell_edges(parts(), found));
+  found.sort();
+  std::vector<std::uint32_t> places;
+  for (const Address object : shared) places.push_back(place_of(heap, object));
+  std::vector<std::string> names;
+  for (const Node root : found.roots_of(places).roots) names.push_back(heap.root_of(root)->name);
+  ASSERT_EQ(names.size(), 4U);
+  std::sort(names.begin(), names.begin() + 2);
+  EXPECT_EQ(names[0] + names[1], "thread 3thread 4");
+}
+
 TEST_F(HeapGraphTest, RootsOfWhatTwoThreadsHold) {
   const Address both = plain(), one = array({both}), two = array({both});
   walk();

@@ -15,6 +15,7 @@ namespace mixstack::dotnet::holders {
 class SharedRoots final : public EdgeSink {
  public:
   static constexpr std::size_t kLeastEdges = 1 << 20, kMostVisited = 1 << 20;
+  static constexpr std::size_t kMostSamples = 64, kMostVisitedBySample = 1 << 13;
 
   explicit SharedRoots(const HeldHeap& heap);
 
@@ -24,13 +25,20 @@ class SharedRoots final : public EdgeSink {
   void sort();
 
   struct Found {
-    std::vector<Node> roots;  ///< the nearest first
+    std::vector<Node> roots;  ///< those first that reach most of the bytes on the shortest ways
     bool is_whole = true;     ///< false: not all edges were looked at
   };
   /// `places`: of objects that have no holder.
   [[nodiscard]] Found roots_of(std::span<const std::uint32_t> places) const;
 
  private:
+  /// Goes from some places to what leads to them, the nearest first; tells `root` of each root and the number of steps
+  /// to it. `seen` has one bit for each place, all clear before and after. False: more than `most` places lead there.
+  template <class Visitor>
+  bool each_root(std::span<const std::uint32_t> places, std::size_t most, std::vector<bool>& seen,
+                 Visitor&& root) const;
+  void put_in_order(std::span<const std::uint32_t> places, std::vector<bool>& seen, std::vector<Node>& roots) const;
+
   const HeldHeap& heap_;
   std::size_t most_;
   std::vector<std::uint32_t> top_;  ///< by node: the place of that above it which has no holder; kNoNode: not reached
