@@ -139,6 +139,9 @@ class Truth(HoldersCase):
                 [collection] = self.line(heap, f"Holders.Collections.{name}", root="static_field")["held"]
                 self.assertEqual((collection["shape"], collection["count"]), ("collection", 1), name)
                 self.assertEqual({held["name"]: held["count"] for held in collection["held"]}, {"Holders.Order": known["items"]}, name)
+            for name in ("s_stack", "s_map", "s_tree"):  # arrays that are items, not what a collection is made of
+                [collection] = self.line(heap, f"Holders.Collections.{name}", root="static_field")["held"]
+                self.assertEqual({held["name"]: held["count"] for held in collection["held"]}, {"byte[]": known["items"]}, name)
             [linked] = self.line(heap, "Holders.Collections.s_linked", root="static_field")["held"]
             self.assertEqual(linked["shape"], "collection")
             [nodes] = linked["held"]

@@ -23,6 +23,22 @@ bool is_part(std::string_view collection, std::string_view type) {
   return has(bcl::kMadeOfParts, of) && has(bcl::kTheirParts, part);
 }
 
+bool is_argument(const TypeWords& of, Address type) {
+  return std::find(of.arguments.begin(), of.arguments.end(), type) != of.arguments.end();
+}
+
+/// And those of arguments that are structs: KeyValuePair<int, byte[]>.
+std::vector<Address> arguments_of(objects::LoadedTypes& types, Address type) {
+  std::vector<Address> all = types.arguments(type);
+  for (std::size_t i = 0, own = all.size(); i < own; i++) {
+    const objects::TypeFacts* facts = types.at(all[i]);
+    if (facts == nullptr || !facts->is_value) continue;
+    const auto more = types.arguments(all[i]);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
 }  // namespace
 
 TypeWords HolderWords::read(std::uint32_t number) {
@@ -35,6 +51,7 @@ TypeWords HolderWords::read(std::uint32_t number) {
   const objects::TypeFacts* facts = types.at(out.method_table);
   if (facts == nullptr) return out;
   const std::string name = facts->name;
+  if (!facts->is_array) out.arguments = arguments_of(types, out.method_table);
   if (facts->is_array) {
     out.use = TypeUse::array;
   } else if (name == bcl::kLinkedListNode) {
@@ -57,13 +74,14 @@ const TypeWords& HolderWords::type(std::uint32_t number) {
   return types_.emplace(number, read(number)).first->second;
 }
 
-/// Arrays right inside of a collection or of a part of it; and types that it is made of. An array of items
-/// that are arrays ends there. Inside of a delegate are its list, and the delegates in it.
+/// Arrays right inside of a collection or of a part of it; and types that it is made of. Items that are arrays are not:
+/// they lie in an array, or their type is an argument of the part's type (a node). Inside of a delegate are its list,
+/// and the delegates in it.
 bool HolderWords::is_inside(const TypeWords& outer, const TypeWords& inner, const TypeWords& between, unsigned depth) {
   if (outer.use == TypeUse::delegate)
     return inner.use == TypeUse::delegate || (inner.use == TypeUse::array && depth == 0 && inner.holds_references);
   if (outer.use != TypeUse::collection) return false;
-  if (inner.use == TypeUse::array) return between.use != TypeUse::array;
+  if (inner.use == TypeUse::array) return between.use != TypeUse::array && !is_argument(between, inner.method_table);
   const objects::TypeFacts* of_inner = objects_.types().at(inner.method_table);
   if (of_inner == nullptr || inner.use != TypeUse::collection) return false;
   const std::string name = of_inner->name;

@@ -20,6 +20,7 @@ struct TypeWords {
   TypeUse use = TypeUse::plain;
   bool holds_references = false;
   Address method_table = 0;
+  std::vector<Address> arguments;  ///< TypeHandles of a generic type's, and of structs among them
 };
 
 /// Reads types, and single objects of the moment. Not thread-safe. Borrows all.
