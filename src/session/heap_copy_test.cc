@@ -135,7 +135,7 @@ TEST_F(HeapCopyTest, PiecesNearEachOtherAreOneRead) {
   EXPECT_EQ(copy_.copied(), 0xe0U);
   EXPECT_EQ(memory_.ranges_read, 0U);
   EXPECT_LE(memory_.largest, 0x1a0 + RegionObjects::kGapRead);
-  // What lies between them is not of the copy.
+  // Bytes between them are not of the copy.
   EXPECT_TRUE(reader_.image().bytes_at(kBegin + 0x180, 8).empty());
 }
 
