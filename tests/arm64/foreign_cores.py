@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Reads the ARM64 cores that make_cores.py made, on this machine: the frames of each thread are ClrMD's of there, waits are
-what the programs said.
+what the programs said; types and holders of others (memory_cores.py).
 
   foreign_cores.py FOLDER SYSROOT...     where files of the ARM64 machine are: below one, or in it
 
@@ -11,6 +11,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import memory_cores  # noqa: E402
 import mixstack_dump  # noqa: E402
 import stack_compare  # noqa: E402
 
@@ -36,6 +37,18 @@ def faults_of(told, dump, answer):
     return faults, named
 
 
+def read(core, told, files):
+    """(faults, what was seen)."""
+    if "memory" in told:
+        faults, objects = memory_cores.faults_of(core, told, files)
+        return faults, f"{objects} objects"
+    dump = mixstack_dump.dump_core(core, *files)
+    answer = json.loads(mixstack_dump.run("why", core, "--json", *files)[1])
+    faults, named = faults_of(told, dump, answer)
+    versions = [r["version"] for r in dump["process"]["runtimes"]]
+    return faults, f".NET {versions}, {len(dump['threads'])} threads, {named} managed frames"
+
+
 def main():
     folder, *sysroots = map(pathlib.Path, sys.argv[1:])
     files = ["--only-sysroot", *(word for root in sysroots for word in ("--sysroot", root))]
@@ -46,12 +59,8 @@ def main():
             print(f"FAIL {path.stem}: the other machine ended while it was made")
             failed += 1
             continue
-        told = json.loads(path.read_text())
-        dump = mixstack_dump.dump_core(core, *files)
-        answer = json.loads(mixstack_dump.run("why", core, "--json", *files)[1])
-        faults, named = faults_of(told, dump, answer)
-        versions = [r["version"] for r in dump["process"]["runtimes"]]
-        print(f"{'FAIL' if faults else 'ok  '} {path.stem}: .NET {versions}, {len(dump['threads'])} threads, {named} managed frames")
+        faults, seen = read(core, json.loads(path.read_text()), files)
+        print(f"{'FAIL' if faults else 'ok  '} {path.stem}: {seen}")
         for fault in faults[:20]:
             print("     ", fault)
         passed, failed = passed + (not faults), failed + bool(faults)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs on the ARM64 machine (scripts/arm64_run): what ARM64 is tested with, each part by name.
 
-  suite.py BUILD PART...          parts: unit, walks, programs, live, agent, cores; signed (of the CPU "max")
+  suite.py BUILD PART...          parts: unit, walks, programs, live, memory, agent, cores; signed (of the CPU "max")
 
 BUILD is the folder of an ARM64 build. Prints what fails, and at the end "N passed, N failed, N skipped".
 """
@@ -31,6 +31,13 @@ LIVE = ("test_frames", "test_code", "test_native", "test_why")
 SHORT_LIVE = ("test_frames", "test_native")
 SHORT_WHY = ("test_why", "-k", "native")  # arguments of system calls, and a libc without debug symbols
 SIGNED_LIVE = ("test_native",)
+# What memory is used for, and who holds it: CPUs differ in the registers of roots, the blocks of threads, pages.
+MEMORY = ("test_guest", "test_memory", "test_memory_holders",
+          *(word for test in ("guest.Account", "Account.test_lines_add_up", "Account.test_native_memory",
+                              "Account.test_neighbours", "Account.test_a_process_without", "Types.test_of_cores",
+                              "Truth.test_a_static_dictionary", "Truth.test_statics_of_threads",
+                              "Stacks.test_a_local_variable", "Stacks.test_places")
+            for word in ("-k", test)))
 AGENT = ("test_agent_walks", "test_agent", "test_agent_code", "test_agent_control", "test_agent_hostile")
 
 # Long, and of code that is the same on every CPU: left to the host. RandomContexts takes 400 s emulated, and expects
@@ -169,6 +176,13 @@ def live(build, totals):
         live_modules(build, totals, SHORT_WHY)
 
 
+def memory(build, totals):
+    """The account against the kernel's sums, types and holders against ClrMD and the programs' word. The kernel may not give
+    programs that stand still more memory, which it does when it makes one huge page of pages with gaps between them."""
+    pathlib.Path("/sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none").write_text("0")
+    live_modules(build, totals, MEMORY)
+
+
 def agent(build, totals):
     """The profiler inside: its handler's stacks against dumps of the same instant."""
     live_modules(build, totals, AGENT, 4500)
@@ -195,7 +209,7 @@ def signed(build, totals):
     live_modules(build, totals, SIGNED_LIVE)
 
 
-PARTS = {"unit": unit, "walks": walks, "programs": programs, "live": live, "agent": agent, "cores": cores, "signed": signed}
+PARTS = {"unit": unit, "walks": walks, "programs": programs, "live": live, "memory": memory, "agent": agent, "cores": cores, "signed": signed}
 
 
 def main():

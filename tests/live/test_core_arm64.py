@@ -1,5 +1,6 @@
 """A core of another CPU: .NET 10 on ARM64, walked wherever this test runs; nothing of that machine is installed."""
 import bisect
+import json
 import pathlib
 import re
 import shutil
@@ -54,8 +55,19 @@ class Arm64Core(LiveCase):
             return
         with cores.folder() as folder:
             subprocess.run(["tar", "-I", "zstd --long=27", "-C", folder, "-xf", DATA / "mods.tar.zst"], check=True)
-            cls.dump = mixstack_dump.dump_core(DATA / "core.zst", "--only-sysroot", "--sysroot", folder)
+            files = ["--only-sysroot", "--sysroot", folder]
+            cls.dump = mixstack_dump.dump_core(DATA / "core.zst", *files)
+            cls.types = cls.memory("--types", *files)
+            cls.held = {name: cls.memory("--holders", name, *files)
+                        for name in ("System.Object", "Shape<string>", "System.InvalidOperationException")}
         cls.threads = {thread["tid"]: thread for thread in cls.dump["threads"]}
+
+    @staticmethod
+    def memory(*options):
+        """The exit status and the heap of `mixstack memory CORE`."""
+        status, out, _, _ = mixstack_dump.run("memory", DATA / "core.zst", "--json", *options)
+        answer = json.loads(out)
+        return status, (answer["heaps"] or answer["holders"])[0]
 
     def setUp(self):
         super().setUp()
@@ -127,6 +139,31 @@ class Arm64Core(LiveCase):
                 position = ours.index(address, position) + 1
                 compared += 1
         self.assertGreater(compared, 200)
+
+    def test_types_are_what_the_program_has_made(self):
+        status, heap = self.types
+        self.assertEqual((status, heap["is_exact"], heap["stops"]), (0, True, 0), heap["why_not"])
+        counts = {t["type"]: t["objects"] for t in heap["types"]}
+        printed = {name for name, _, _ in printed_stacks()}
+        made = len(printed) - 1  # all but the first thread; the finalizer's has an object, too
+        # Two of them have thrown: one stands in a filter, one in a finally.
+        expected = {"System.Threading.Thread": made + 2, "System.Threading.ThreadStart": made, "Program.Shape<string>": 1,
+                    "System.InvalidOperationException": len(printed & {"filter", "finally"})}
+        self.assertEqual({name: counts.get(name) for name in expected}, expected)
+        self.assertEqual([t for t in heap["types"] if not t["is_free"] and not t["type"]], [])
+
+    def test_who_holds_them(self):
+        for name, (status, heap) in self.held.items():
+            self.assertEqual((status, heap["is_exact"], heap["dangling"]), (0, True, 0), (name, heap["why_not"]))
+        roots = {path["steps"][0]["name"] for path in self.held["System.Object"][1]["paths"]}
+        self.assertTrue({"Program.Gate", "Program.Held"} <= roots, roots)
+        [thrown] = self.held["System.InvalidOperationException"][1]["paths"]
+        self.assertEqual((thrown["steps"][0]["root"], thrown["count"]), ("strong_handle", 2))
+        # Only a variable of one thread has it.
+        [path] = self.held["Shape<string>"][1]["paths"]
+        place = path["steps"][-1]["place"]
+        self.assertEqual((place["method"], place["variable"]), ("Program.Shapes(Program.IShape)", "s"))
+        self.assertEqual(place["thread"], {name: tid for name, tid, _ in printed_stacks()}["generic"])
 
     def test_without_the_binaries(self):
         with cores.folder() as empty:

@@ -8,6 +8,7 @@ import random
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -91,6 +92,40 @@ class Memory(Guest):
                 for _ in range(15):
                     self.dump(target.pid)
                 self.assertTrue(target.is_alive())
+
+
+class Account(Guest):
+    """`mixstack memory` of a process without a runtime: glibc alone knows where a stack ends."""
+
+    # A mapping of its own, and then a thread, whose stack the kernel puts right below it: to some kernels these are one
+    # mapping (Linux 6.1), to others two.
+    PROGRAM = """
+import mmap, os, threading, time
+above = []
+for _ in range(4):
+    above.append(mmap.mmap(-1, 4 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+    above[-1].write(bytes([1]) * (4 << 20))
+    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+print("READY", os.getpid(), flush=True)
+time.sleep(1000)
+"""
+
+    def test_what_lies_above_a_stack_is_not_of_it(self):
+        with processes.Debuggee([sys.executable, "-c", self.PROGRAM]) as target:
+            target.stop()
+            status, out, error, _ = mixstack_dump.run("memory", target.pid, "--json")
+            self.assertEqual(status, 0, error)
+            account = json.loads(out)["account"]
+            rollup = pathlib.Path(f"/proc/{target.pid}/smaps_rollup").read_text()
+            resident = int(re.search(r"^Rss:\s+(\d+)", rollup, re.M)[1]) * 1024
+            self.assertEqual(sum(line["resident"] for line in account["lines"]), account["resident"])
+            self.assertEqual((account["resident"], account["resident_by_kernel"]), (resident, resident))
+            kinds = {}
+            for line in account["lines"]:
+                kinds[line["kind"]] = kinds.get(line["kind"], 0) + line["resident"]
+            huge = processes.huge_pages_in_stacks(target.pid)
+            self.assertLess(kinds["stack"], (1 << 20) + huge, kinds)
+            self.assertGreaterEqual(kinds["unknown"], 4 * (4 << 20), kinds)
 
 
 class Swap(Guest):

@@ -117,7 +117,8 @@ class Account(MemoryCase):
                 self.assertTrue(known["large"] <= large < known["large"] + MEGABYTE, (known, large))
                 self.assertTrue(known["own"] <= unknown < known["own"] + 2 * MEGABYTE, (known, unknown))
                 self.assertLess(self.of_kind(account, "gc_bookkeeping"), MEGABYTE)
-                self.assertLess(self.of_kind(account, "stack"), 2 * MEGABYTE)
+                huge = processes.huge_pages_in_stacks(debuggee.pid)
+                self.assertLess(self.of_kind(account, "stack"), 2 * MEGABYTE + huge)
 
     def test_contexts_that_can_be_unloaded(self):
         with shape("contexts", 200) as debuggee:

@@ -341,7 +341,8 @@ def for_arm64(build=BUILD / "arm64-programs"):
     debuggees = build / DEBUGGEES.name
     native(REPOSITORY / "tests" / "debuggees", debuggees / "native",
            f"-DCMAKE_TOOLCHAIN_FILE={REPOSITORY / 'cmake' / 'aarch64-linux-gnu.cmake'}")
-    for output, project, settings in ((debuggees / "Scenarios", "debuggees/Scenarios", ON_RUNTIME), (build / "oracle", "oracle", ())):
+    programs = [(debuggees / name, f"debuggees/{name}", ON_RUNTIME) for name in ("Scenarios", "Memory", "Holders")]
+    for output, project, settings in (*programs, (build / "oracle", "oracle", ())):
         dotnet(REPOSITORY / "tests" / project, output, "-r", "linux-arm64", "--self-contained",
                f"-p:MixstackBuildRoot={build / 'work'}", "-p:DisableTransitiveFrameworkReferenceDownloads=true", *settings)
 

@@ -93,7 +93,8 @@ inline std::vector<std::byte> build_pe(const PeOptions& options) {
   detail::put_section(file, 2, L::kTable, L::kTableOffset, L::kTableSize, 0x42000040);
   std::fill_n(file.begin() + L::kCodeOffset, L::kCodeSize, static_cast<std::byte>(options.code));
   for (const std::uint32_t rva : options.words) place(file, pe_offset_of(rva), L::kPreferredBase + rva);
-  std::memcpy(file.data() + L::kTableOffset, table.data(), std::min<std::size_t>(table.size() * 4, L::kTableSize));
+  const auto bytes = std::as_bytes(std::span(table));
+  std::copy_n(bytes.begin(), std::min<std::size_t>(bytes.size(), L::kTableSize), file.begin() + L::kTableOffset);
   return file;
 }
 

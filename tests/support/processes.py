@@ -47,6 +47,22 @@ def mappings(pid):
     return [tuple(int(part, 16) for part in line.split(None, 1)[0].split("-")) for line in lines]
 
 
+def huge_pages_in_stacks(pid):
+    """Bytes of huge pages in mappings that threads have their stacks in: some kernels make one mapping of a stack and its
+    neighbour, and one huge page of parts of both."""
+    calls = (pathlib.Path(entry, "syscall").read_text().split() for entry in pathlib.Path(f"/proc/{pid}/task").iterdir())
+    pointers = [int(call[-2], 16) for call in calls if len(call) > 2]
+    found, holds_one = 0, False
+    for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        key, *values = line.split()
+        if "-" in key and not key.endswith(":"):
+            begin, end = (int(part, 16) for part in key.split("-"))
+            holds_one = any(begin <= p < end for p in pointers)
+        elif key == "AnonHugePages:" and holds_one:
+            found += int(values[0]) * 1024
+    return found
+
+
 class Debuggee:
     """A process under test. Use as a context manager: it is killed and reaped on the way out, stopped or not."""
 

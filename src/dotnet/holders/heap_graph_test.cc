@@ -16,6 +16,7 @@ namespace mixstack::dotnet::holders {
 namespace {
 
 constexpr std::uint32_t kReferences = 0x01000000;
+constexpr std::size_t kHeader = 64;
 
 class HeapGraphTest : public ::testing::Test {
  protected:
@@ -41,6 +42,34 @@ class HeapGraphTest : public ::testing::Test {
     heap_.memory.put_u32(at + 8, length);
     next_ += bytes;
     return at;
+  }
+
+  /// An array of a type without references, of any size: only its header is there.
+  Address huge(std::uint64_t bytes) {
+    if (numbers_type_ == 0) {
+      numbers_type_ = heap_.array + 0x80;
+      std::array<std::byte, 0x60> copy{};
+      EXPECT_TRUE(heap_.memory.read_exact(heap_.array, copy));
+      heap_.memory.put_bytes(numbers_type_, copy);
+      const auto& t = heap_.layouts.method_table;
+      heap_.memory.put_u32(numbers_type_ + t.flags.offset, 0x80080008);
+      heap_.memory.put_u64(numbers_type_ + t.ee_class_or_canon.offset, heap_.array | 1);
+    }
+    const Address at = make(numbers_type_, 0, static_cast<std::uint32_t>((bytes - 24) / 8));
+    next_ += bytes;
+    return at;
+  }
+
+  /// The same where objects are too large for a buffer: their headers are read.
+  void walk_headers() {
+    objects::GcRegion region;
+    region.generation = HeapGeneration::large;
+    region.objects = {test::FakeHeap::kRegion, next_};
+    region.committed = region.reserved = next_;
+    std::vector<RegionObjects> all;
+    all.push_back(RegionWalk(sizes_, references_, shapes_).walk(region, {}, objects::bytes_of(heap_.memory, kHeader)));
+    EXPECT_EQ(all[0].end, objects::RegionCount::End::whole);
+    numbers_.emplace(std::move(all));
   }
 
   /// Numbers what was made.
@@ -113,7 +142,7 @@ class HeapGraphTest : public ::testing::Test {
   bool is_listed_ = false;
   std::optional<ObjectNumbers> numbers_;
   std::vector<AddressRange> referring_;
-  Address next_ = test::FakeHeap::kRegion;
+  Address next_ = test::FakeHeap::kRegion, numbers_type_ = 0;
 };
 
 TEST_F(HeapGraphTest, NumbersAndAddresses) {
@@ -238,6 +267,37 @@ TEST_F(HeapGraphTest, RetainedByHandles) {
   EXPECT_EQ(heap.above(place_of(heap, shared)), 0U);
   EXPECT_EQ(place_of(heap, garbage), 0U);
   EXPECT_EQ(heap.retained(0), 40U + 24 + 24 + 32);
+}
+
+/// Sums of 8 bytes fit into 32 bits up to 32 GB less 8: there, one step beyond, and far beyond.
+TEST_F(HeapGraphTest, RetainedSizesOfAnyHeap) {
+  constexpr std::uint64_t kGigabyte = std::uint64_t{1} << 30, kMostNarrow = 32 * kGigabyte - 8;
+  constexpr std::uint64_t kLists = 2 * (24 + 2 * 8);
+  for (const std::uint64_t all : {kMostNarrow, kMostNarrow + 8, 100 * kGigabyte}) {
+    next_ = test::FakeHeap::kRegion;
+    roots_ = {};
+    const std::uint64_t most = 31 * kGigabyte;  // of one array of numbers
+    std::vector<Address> large;
+    std::uint64_t left = all - kLists;
+    while (left > most) {
+      large.push_back(huge(most - 24));
+      left -= most - 24;
+    }
+    large.push_back(huge(left));
+    const Address list = array({large[0], large[1]});
+    const Address first = array({list, large.size() > 2 ? large[2] : 0});
+    if (large.size() > 3) handle(objects::HandleKind::pinned, large[3]);
+    handle(objects::HandleKind::strong, first);
+    walk_headers();
+    const HeldHeap heap = held();
+    EXPECT_EQ(heap.retained(0), all);
+    EXPECT_EQ(heap.retained(place_of(heap, large[0])), most - 24);
+    EXPECT_EQ(heap.retained(place_of(heap, list)),
+              heap.size(place_of(heap, large[0])) + heap.size(place_of(heap, large[1])) + 40);
+    const std::uint64_t pinned = large.size() > 3 ? heap.size(place_of(heap, large[3])) : 0;
+    EXPECT_EQ(heap.retained(place_of(heap, first)), all - pinned);
+    EXPECT_EQ(pinned == 0 ? 0 : heap.retained(place_of(heap, large[3])), pinned);
+  }
 }
 
 TEST_F(HeapGraphTest, ASlotOfAStaticIsARootOfItsOwn) {

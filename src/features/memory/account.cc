@@ -199,7 +199,7 @@ class Accountant {
     const auto claim = [&](Address sp) {
       const Region* r = process::find_region(regions_, sp);
       if (r == nullptr || !is_of_stacks(*r)) return false;
-      map_.claim(stack_of(target_.memory(), *r, sp, target_.info().page_size), label);
+      map_.claim(stack_of(target_.memory(), *r, sp, target_.info().page_size, target_.info().arch), label);
       return true;
     };
     auto tasks = proc.tasks();
@@ -226,7 +226,7 @@ class Accountant {
         map_.split(m.region.range, [&](AddressRange r, RangeMap::Label l) { lines[l].size += r.size(); });
       if (m.resident == 0) continue;
       std::uint64_t stray = 0;
-      const bool is_told = pages->each(m.region.range, [&](AddressRange present) {
+      const bool is_told = pages->each_counted(m, [&](AddressRange present) {
         map_.split(present, [&](AddressRange r, RangeMap::Label l) {
           lines[l].resident += r.size();
           out_.resident += r.size();
@@ -237,9 +237,10 @@ class Accountant {
       if (stray != 0) add_unknown(m.region, stray);
     }
     if (!pages->is_exact())
-      out_.diagnoses.push_back({{ErrorCode::unsupported, 0, 0},
-                                "pages",
-                                "the kernel (before 6.7) does not tell the page of zeros from others"});
+      out_.diagnoses.push_back(
+          {{ErrorCode::unsupported, 0, 0},
+           "pages",
+           "the kernel (before 6.7) does not tell the page of zeros from pages in common with others"});
     return {};
   }
 

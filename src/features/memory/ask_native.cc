@@ -44,7 +44,7 @@ Result<memory_use::Ranges> resident_of(std::uint32_t pid) {
       found.push_back(r);
   };
   for (const process::ResidentMapping& m : *mappings)
-    if (m.resident != 0 && !pages->each(m.region.range, add)) return fail(ErrorCode::process_changed);
+    if (m.resident != 0 && !pages->each_counted(m, add)) return fail(ErrorCode::process_changed);
   return found;
 }
 

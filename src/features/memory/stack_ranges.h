@@ -11,10 +11,10 @@ namespace mixstack::memory_use {
   return r.writable && !r.shared && (r.path.empty() || r.path.starts_with("[stack"));
 }
 
-/// The stack that `sp` points into: from the begin of its mapping to the block that glibc keeps of each thread above
-/// the stack (x86-64: it begins with two words that point at itself), else the whole mapping. The kernel makes one
-/// mapping of a stack and of what lies right above it. Bounded.
+/// The stack that `sp` points into: from the begin of its mapping to its end as the block says that glibc keeps of each
+/// thread above the stack, else the whole mapping. The kernel makes one mapping of a stack and of what lies right above
+/// it. Bounded.
 [[nodiscard]] AddressRange stack_of(const MemoryReader& memory, const Region& mapping, Address sp,
-                                    std::uint64_t page_bytes);
+                                    std::uint64_t page_bytes, Arch arch);
 
 }  // namespace mixstack::memory_use

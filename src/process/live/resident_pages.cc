@@ -28,6 +28,29 @@ struct ScanArgument {
 constexpr unsigned long kScan = _IOWR('f', 16, ScanArgument);
 constexpr std::size_t kMostFound = 4096, kMostEntries = 8192;
 
+// An entry of /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst of Linux).
+constexpr std::uint64_t kIsThere = std::uint64_t{1} << 63, kIsFiles = std::uint64_t{1} << 61,
+                        kIsExclusive = std::uint64_t{1} << 56;
+
+template <class Wanted>
+void add_where(std::span<const std::uint64_t> entries, Address begin, std::uint64_t page_bytes, Wanted wanted,
+               std::vector<AddressRange>& found) {
+  for (std::size_t i = 0; i < entries.size(); i++) {
+    if ((entries[i] & kIsThere) == 0 || !wanted(entries[i])) continue;
+    const Address at = begin + i * page_bytes;
+    if (!found.empty() && found.back().end == at)
+      found.back().end += page_bytes;
+    else
+      found.push_back({at, at + page_bytes});
+  }
+}
+
+std::uint64_t bytes_of(const std::vector<AddressRange>& ranges) {
+  std::uint64_t bytes = 0;
+  for (const AddressRange& r : ranges) bytes += r.size();
+  return bytes;
+}
+
 /// "Rss:                 124 kB" in bytes.
 bool take_kilobytes(std::string_view line, std::string_view key, std::uint64_t& out) {
   if (!line.starts_with(key)) return false;
@@ -74,15 +97,14 @@ Result<std::vector<ResidentMapping>> resident_mappings(const ProcDir& proc) {
 
 void add_present(std::span<const std::uint64_t> entries, Address begin, std::uint64_t page_bytes,
                  std::vector<AddressRange>& found) {
-  constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;
-  for (std::size_t i = 0; i < entries.size(); i++) {
-    if ((entries[i] & kPresent) == 0) continue;
-    const Address at = begin + i * page_bytes;
-    if (!found.empty() && found.back().end == at)
-      found.back().end += page_bytes;
-    else
-      found.push_back({at, at + page_bytes});
-  }
+  add_where(
+      entries, begin, page_bytes, [](std::uint64_t) { return true; }, found);
+}
+
+void add_owned(std::span<const std::uint64_t> entries, Address begin, std::uint64_t page_bytes,
+               std::vector<AddressRange>& found) {
+  add_where(
+      entries, begin, page_bytes, [](std::uint64_t entry) { return (entry & (kIsFiles | kIsExclusive)) != 0; }, found);
 }
 
 Result<ResidentPages> ResidentPages::open(const ProcDir& proc) {
@@ -117,6 +139,15 @@ bool ResidentPages::scan(AddressRange& range) {
   return true;
 }
 
+void ResidentPages::leave_zeros_out(std::uint64_t counted) {
+  const std::uint64_t present = bytes_of(found_), others = present - bytes_of(owned_);
+  if (present <= counted) return;
+  if (others <= present - counted)
+    found_.swap(owned_);
+  else
+    has_zeros_ = true;
+}
+
 bool ResidentPages::read(AddressRange& range) {
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));  // the machine's, so the target's
   std::array<std::uint64_t, kMostEntries> entries{};
@@ -126,7 +157,9 @@ bool ResidentPages::read(AddressRange& range) {
   if (got <= 0) return false;
   const std::uint64_t n = static_cast<std::uint64_t>(got) / 8;
   if (n == 0) return false;
-  add_present(std::span(entries).first(static_cast<std::size_t>(n)), range.begin, page, found_);
+  const auto filled = std::span(entries).first(static_cast<std::size_t>(n));
+  add_present(filled, range.begin, page, found_);
+  add_owned(filled, range.begin, page, owned_);
   range.begin = std::min(range.begin + n * page, range.end);
   return true;
 }

@@ -29,8 +29,14 @@ struct ResidentMapping {
 void add_present(std::span<const std::uint64_t> entries, Address begin, std::uint64_t page_bytes,
                  std::vector<AddressRange>& found);
 
+/// The same of pages that are this process's own, or a file's. The page of zeros that the kernel lends is neither, nor
+/// is a page that the process has in common with another one since a fork.
+void add_owned(std::span<const std::uint64_t> entries, Address begin, std::uint64_t page_bytes,
+               std::vector<AddressRange>& found);
+
 /// Asks the kernel which pages are there, by PAGEMAP_SCAN (Linux 6.7) or the pagemap file. The page of zeros that the
-/// kernel lends, which it counts as nobody's, is left out only by the first. Not thread-safe.
+/// kernel lends, which it counts as nobody's, is left out by the first; by the second where a mapping is asked for
+/// whose pages the kernel has counted, and no page of it is in common with another process. Not thread-safe.
 class ResidentPages {
  public:
   [[nodiscard]] static Result<ResidentPages> open(const ProcDir& proc);
@@ -39,13 +45,28 @@ class ResidentPages {
   [[nodiscard]] bool each(AddressRange range, Use&& use) {
     while (!range.empty()) {
       found_.clear();
+      owned_.clear();
       if (!next(range)) return false;
+      has_zeros_ = has_zeros_ || !has_scan_;
       for (const AddressRange& r : found_) use(r);
     }
     return true;
   }
-  /// Whether pages of zeros are left out.
-  [[nodiscard]] bool is_exact() const { return has_scan_; }
+  /// The same of all pages of a mapping.
+  template <class Use>
+  [[nodiscard]] bool each_counted(const ResidentMapping& mapping, Use&& use) {
+    found_.clear();
+    owned_.clear();
+    for (AddressRange left = mapping.region.range; !left.empty();)
+      if (!next(left)) return false;
+    if (!has_scan_) leave_zeros_out(mapping.resident);
+    for (const AddressRange& r : found_) use(r);
+    return true;
+  }
+  /// As on an older kernel.
+  void forgo_scan() { has_scan_ = false; }
+  /// Whether pages of zeros were left out so far.
+  [[nodiscard]] bool is_exact() const { return has_scan_ || !has_zeros_; }
 
  private:
   explicit ResidentPages(base::ScopedFd file) : file_(std::move(file)) {}
@@ -54,9 +75,12 @@ class ResidentPages {
   [[nodiscard]] bool scan(AddressRange& range);
   [[nodiscard]] bool read(AddressRange& range);
 
+  /// Takes those off that `read` has found beyond the bytes that the kernel counts.
+  void leave_zeros_out(std::uint64_t counted);
+
   base::ScopedFd file_;
-  bool has_scan_ = true;
-  std::vector<AddressRange> found_;
+  bool has_scan_ = true, has_zeros_ = false;
+  std::vector<AddressRange> found_, owned_;
 };
 
 }  // namespace mixstack::process
