@@ -54,7 +54,7 @@ function accountLine(r) {
 
 function definitions(pairs) {
   return element('dl', {}, ...pairs.filter(([, value]) => value !== '' && value !== null)
-    .flatMap(([word, value]) => [element('dt', {}, word), element('dd', {}, value)]));
+    .flatMap(([word, value, of = '']) => [element('dt', {}, word), element('dd', {'data-of': of}, value)]));
 }
 
 function stopCounts(r) {
@@ -70,19 +70,19 @@ function aboutOne(r) {
   const {facts} = r, account = facts.account;
   const body = [definitions([
     ['started', facts.started_ms ? new Date(facts.started_ms).toISOString().replace('T', ' ').replace(/\.\d+Z/, ' UTC') : ''],
-    ['lasted', hasTimes(r) ? duration(facts.duration_ns) : ''], ['rate', rateWords(facts)], ['source', facts.source],
+    ['lasted', hasTimes(r) ? duration(facts.duration_ns) : '', 'duration_ns'], ['rate', rateWords(facts)], ['source', facts.source],
     ['host', [facts.host, facts.arch].filter(Boolean).join(', ')], ['mixstack', facts.version],
     ['cost', facts.own_cpu_ns ? `${duration(facts.own_cpu_ns)} of processor time (${percent(facts.own_cpu_ns, facts.duration_ns)} of a core)` : ''],
-    ['threads held', facts.holds ? `${count(facts.holds)} times, ${duration(facts.held_ns)} in all, ${duration(facts.longest_hold_ns)} at most` : facts.source ? 'never' : ''],
+    ['threads held', facts.holds ? `${count(facts.holds)} times, ${duration(facts.held_ns)} in all, ${duration(facts.longest_hold_ns)} at most` : facts.source ? 'never' : '', 'holds'],
   ])];
   for (const p of r.processes) {
-    body.push(element('h3', {}, p.pid ? `process ${p.pid}` : 'stacks'), definitions([[p.pid ? 'command' : 'name', p.command || p.comm], ['.NET', p.runtime], ['started by', p.parent ? String(p.parent) : '']]));
+    body.push(element('h3', {'data-pid': p.pid}, p.pid ? `process ${p.pid}` : 'stacks'), definitions([[p.pid ? 'command' : 'name', p.command || p.comm], ['.NET', p.runtime], ['started by', p.parent ? String(p.parent) : '']]));
   }
   body.push(element('h3', {}, 'samples'), definitions([
     ['taken', count(account.samples)],
     ['of those walked', account.walked && account.walked !== account.samples ? `${count(account.walked)}; the others' threads had not run since their last` : ''],
     ['lost', lostOf(account) ? '' : hasTimes(r) ? 'none' : ''],
-    ...LOSSES.map(([field, words]) => ['lost', account[field] ? `${count(account[field])} ${words}` : '']),
+    ...LOSSES.map(([field, words]) => ['lost', account[field] ? `${count(account[field])} ${words}` : '', field]),
     ['rounds left out', account.skipped ? count(account.skipped) : ''],
     ['time in slices of', r.slice_ns > 1 ? duration(r.slice_ns) : ''],
   ]));
@@ -116,7 +116,7 @@ const HELP = [
 
 function helpBody() {
   const word = text => element('p', {}, text);
-  return element('div', {class: 'body'},
+  return element('div', {class: 'body', 'data-part': 'keys'},
     word('The width of a box is the share of samples in which its function was on the stack; what it called lies beside its edge. Heaviest first, from the left: the order says nothing of time.'),
     element('dl', {}, ...HELP.flatMap(([key, text]) => [element('dt', {}, element('kbd', {}, key)), element('dd', {}, text)])),
     word('Click a box to zoom, a row of the table to mark a function. Drag over the timeline to look at a part of the time. Kinds of code that are switched off in the legend are taken out of all stacks: their time is their callers\'. A purple line in the timeline: the runtime was stopping threads for a garbage collection, or had.'),

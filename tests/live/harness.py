@@ -17,6 +17,9 @@ import processes  # noqa: E402
 import stack_compare  # noqa: E402
 import witnesses  # noqa: E402
 
+# Failures on standard error have codes then, which tests read in place of words (mixstack_dump.codes).
+os.environ["MIXSTACK_MESSAGES"] = "json"
+
 _oracle = witnesses.Oracle()
 _gdb = witnesses.Gdb()
 

@@ -22,6 +22,7 @@ from harness import LiveCase
 import mixstack_dump
 import processes
 import test_agent
+from mixstack_dump import codes
 
 SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/formats/profile.schema.json").read_text())
 # A process that is no .NET process; it may be asked to listen at a path as somebody who lies.
@@ -68,6 +69,12 @@ class AgentControl(LiveCase):
         self.assertEqual(status, 0, error)
         return out
 
+    def assert_stays_loaded(self, pid):
+        """Silent, it answers, says why it remains, and its library is mapped."""
+        report = self.report(pid)
+        self.assertEqual((report["sampling"], bool(report["remains"])), (False, True))
+        self.assertIn("/libmixstack_agent", pathlib.Path(f"/proc/{pid}/maps").read_text())
+
     def wait_for_samples(self, pid, count=10):
         self.wait_until(lambda: self.report(pid)["samples"] >= count, f"{count} samples")
 
@@ -104,8 +111,9 @@ class Lifecycle(AgentControl):
             left = glob.glob(names)  # by processes that had this number before and were killed
             status, _, error = control("status", pid)
             self.assertEqual(status, 6)
+            self.assertEqual(codes(error), ["no_agent"])
             self.assertIn(f"mixstack agent attach {pid}", error)
-            self.assertIn("samples 200 Hz", self.good("attach", pid, "--hz", 200, "--out", out))
+            self.good("attach", pid, "--hz", 200, "--out", out)
             self.wait_for_samples(pid)
             report = self.report(pid)
             self.assertTrue(report["sampling"])
@@ -117,9 +125,11 @@ class Lifecycle(AgentControl):
             self.assertIn("mixstack-sample", self.threads(pid))
             status, _, error = control("attach", pid, "--hz", 100)
             self.assertEqual(status, 5)
+            self.assertEqual(codes(error), ["samples_already"])
             self.assertIn(f"mixstack agent stop {pid}", error)
 
-            self.assertIn("stays loaded", self.good("stop", pid))
+            self.good("stop", pid)
+            self.assert_stays_loaded(pid)
             self.assertIn("Scenarios.Spinning", out.read_text())
             self.assertNotIn("mixstack-sample", self.threads(pid))
             self.assertIn("mixstack-agent", self.threads(pid))
@@ -173,10 +183,10 @@ class Lifecycle(AgentControl):
             copy.chmod(0o666)
             status, _, error = control("attach", debuggee.pid, "--library", copy)
             self.assertEqual(status, 4, error)
-            self.assertIn("can be written by", error)
+            self.assertEqual(codes(error), ["library_not_trusted"])
             status, _, error = control("attach", debuggee.pid, "--library", self.folder / "no.so")
             self.assertEqual(status, 6)
-            self.assertIn("no such file", error)
+            self.assertEqual(codes(error), ["no_such_file"])
             status, _, error = control("status", debuggee.pid)
             self.assertEqual(status, 6, "nothing was loaded")
 
@@ -216,24 +226,25 @@ class Boundaries(AgentControl):
             self.assertEqual(glob.glob(f"/tmp/mixstack-agent-{pid}-*") + glob.glob("/tmp/mixstack-agent-1-*"), [])
             status, out, error = control("record", pid, "-d", "500ms")
             self.assertEqual(status, 0, error)
-            self.assertIn("stays loaded", self.good("stop", pid))
+            self.good("stop", pid)
+            self.assert_stays_loaded(pid)
 
     def test_only_its_user_and_root_may_ask(self):
         with processes.scenario("spin") as debuggee:
             status, _, error = self.as_nobody("attach", debuggee.pid)
             self.assertEqual(status, 4, error)
-            self.assertIn("be its user (uid 0) or root", error)
+            self.assertEqual(codes(error), ["not_permitted"])
             self.good("attach", debuggee.pid)
             for verb in ("status", "stop", "attach", "record"):
                 status, _, error = self.as_nobody(verb, debuggee.pid)
                 self.assertEqual(status, 4, error)
-                self.assertIn("be its user (uid 0) or root", error)
+                self.assertEqual(codes(error), ["not_permitted"])
             # Where the mode of the socket's file does not keep him out, the agent does.
             [path] = glob.glob(f"{tempfile.gettempdir()}/mixstack-agent-{debuggee.pid}-*")
             os.chmod(path, 0o666)
             status, out, error = self.as_nobody("status", debuggee.pid)
             self.assertNotEqual(status, 0, out)
-            self.assertIn("hung up", error)
+            self.assertEqual(codes(error), ["hung_up"])
 
     def test_root_may_ask_another_users_process(self):
         with processes.Debuggee([*self.NOBODY, "env", "HOME=/tmp", processes.debuggee_build.SCENARIOS, "spin"]) as debuggee:
@@ -286,10 +297,11 @@ class Recordings(AgentControl):
     def test_one_that_samples_already_goes_on(self):
         with processes.scenario("spin") as debuggee:
             self.good("attach", debuggee.pid, "--hz", 150)
-            status, out, error = control("record", debuggee.pid, "-d", 1, timeout=120)
+            status, out, error = control("record", debuggee.pid, "-d", 1, "--format", "json", timeout=120)
             self.assertEqual(status, 0, error)
-            self.assertIn("150 Hz", error)
-            self.assertIn("Spinning", out)
+            profile = json.loads(out)
+            self.assertEqual((profile["cpu_hertz"], profile["wall_hertz"]), (150, 0))
+            self.assertTrue(any("Spinning" in frame["name"] for frame in profile["frames"]), profile["frames"])
             self.assertTrue(self.report(debuggee.pid)["sampling"])
 
     def recorder(self, pid, *options):
@@ -318,15 +330,14 @@ class Recordings(AgentControl):
             child = self.recorder(debuggee.pid)
             self.good("stop", debuggee.pid)
             out, error = child.communicate(timeout=60)
-            self.assertEqual(child.returncode, 7, error)
+            self.assertEqual((child.returncode, codes(error)), (7, ["recorded", "ended_early"]), error)
             self.assertIn("Spinning", out)
 
             child = self.recorder(debuggee.pid)
             self.assertEqual(self.quit(debuggee), 0)
             out, error = child.communicate(timeout=60)
-            self.assertEqual(child.returncode, 7, error)
+            self.assertEqual((child.returncode, codes(error)), (7, ["recorded", "ended_early"]), error)
             self.assertIn("Spinning", out)
-            self.assertIn("ended early", error)
 
     def test_a_recorder_that_is_killed_ends_the_sampling(self):
         with processes.scenario("spin") as debuggee:
@@ -335,14 +346,14 @@ class Recordings(AgentControl):
 
     def test_a_recorder_that_does_not_read_costs_samples_and_nothing_else(self):
         with processes.scenario("deep") as debuggee:
-            child = self.recorder(debuggee.pid, "--hz", 1000, "--wall", 1000, "--wall-threads", 64)
+            child = self.recorder(debuggee.pid, "--hz", 1000, "--wall", 1000, "--wall-threads", 64, "--format", "json")
             child.send_signal(signal.SIGSTOP)
             self.wait_until(lambda: self.report(debuggee.pid)["lost_on_way"] > 0, "losses")
             child.send_signal(signal.SIGCONT)
             child.send_signal(signal.SIGINT)
-            _, error = child.communicate(timeout=60)
+            out, error = child.communicate(timeout=60)
             self.assertEqual(child.returncode, 0, error)
-            self.assertNotIn(" 0 lost on their way", error)
+            self.assertGreater(json.loads(out)["account"]["lost_on_way"], 0)
 
 
 class Hostile(AgentControl):
@@ -352,7 +363,7 @@ class Hostile(AgentControl):
         self.addCleanup(child.kill)
         status, _, error = control("attach", child.pid)
         self.assertEqual(status, 6)
-        self.assertIn("no diagnostics socket", error)
+        self.assertEqual(codes(error), ["no_diagnostics_socket"])
         status, _, error = control("attach", 2**31 - 1)
         self.assertEqual(status, 3)
 
@@ -360,7 +371,7 @@ class Hostile(AgentControl):
         with processes.scenario("spin", environment={"DOTNET_EnableDiagnostics": "0"}) as debuggee:
             status, _, error = control("attach", debuggee.pid)
             self.assertEqual(status, 6)
-            self.assertIn("DOTNET_EnableDiagnostics", error)
+            self.assertEqual(codes(error), ["no_diagnostics_socket"])
 
     def test_a_stopped_process_is_not_waited_for(self):
         with processes.scenario("spin") as debuggee:
@@ -368,34 +379,33 @@ class Hostile(AgentControl):
             for verb in ("attach", "status", "stop", "record"):
                 status, _, error = control(verb, debuggee.pid)
                 self.assertEqual(status, 6)
-                self.assertIn("is stopped", error)
+                self.assertEqual(codes(error), ["process_stopped"])
 
     def test_sockets_that_hang_hang_up_or_lie(self):
         ok = b"DOTNET_IPC_V1\0" + struct.pack("<HBBHI", 24, 0xff, 0, 0, 0)
-        cases = (("silent", b"", True, 1, "did not answer in time"), ("hangs up", b"", False, 8, "hung up"),
-                 ("rubbish", b"HTTP/1.1 400 Bad Request\r\n\r\n", True, 6, "does not answer like a .NET runtime"),
-                 ("half", ok[:22], True, 1, "did not answer in time"),
-                 ("second profiler", ok[:16] + b"\xff\xff\0\0" + struct.pack("<I", 0x8013136a), True, 6, "takes only one"),
-                 ("says it is done", ok, True, 6, "cannot be asked"))
-        for what, answer, hangs, expected, words in cases:
+        cases = (("silent", b"", True, 1, "runtime_no_answer"), ("hangs up", b"", False, 8, "runtime_hung_up"),
+                 ("rubbish", b"HTTP/1.1 400 Bad Request\r\n\r\n", True, 6, "not_a_runtime"),
+                 ("half", ok[:22], True, 1, "runtime_no_answer"),
+                 ("second profiler", ok[:16] + b"\xff\xff\0\0" + struct.pack("<I", 0x8013136a), True, 6, "profiler_there"),
+                 ("says it is done", ok, True, 6, "no_socket_of_agent"))
+        for what, answer, hangs, expected, code in cases:
             with self.subTest(what), self.liar("dotnet-diagnostic-PID-1-socket", answer, hangs) as pid:
                 status, _, error = control("attach", pid, "--timeout", "1s")
-                self.assertIn(words, error)
-                self.assertEqual(status, expected, error)
+                self.assertEqual((status, codes(error)), (expected, [code]), error)
 
     def test_an_agent_that_lies_or_is_of_another_version(self):
         header = lambda version, kind, size: struct.pack("<IHHI", 0x4741584d, version, kind, size)
         refusal = struct.pack("<HH", 1, 3) + b"9.9" + struct.pack("<H", 4) + b"new\x1b"
-        cases = (("refusal", header(9, 17, len(refusal)) + refusal, 6, "another version (9.9: new\\x1b)"),
-                 ("report of another version", header(9, 16, 3) + b"abc", 6, "another version"),
-                 ("too large", header(3, 16, 2**31), 6, "is none"), ("rubbish", b"x" * 64, 6, "is none"),
-                 ("half a report", header(3, 16, 40) + bytes(40), 6, "is none"))
-        for what, answer, expected, words in cases:
+        cases = (("refusal", header(9, 17, len(refusal)) + refusal, "other_version", "(9.9: new\\x1b)"),
+                 ("report of another version", header(9, 16, 3) + b"abc", "other_version", ""),
+                 ("too large", header(3, 16, 2**31), "not_an_agent", ""), ("rubbish", b"x" * 64, "not_an_agent", ""),
+                 ("half a report", header(3, 16, 40) + bytes(40), "not_an_agent", ""))
+        for what, answer, code, its_words in cases:
             with self.subTest(what), self.liar("mixstack-agent-PID-1-socket", answer) as pid:
                 for verb in ("status", "stop"):
                     status, _, error = control(verb, pid)
-                    self.assertIn(words, error)
-                    self.assertEqual(status, expected, error)
+                    self.assertEqual((status, codes(error)), (6, [code]), error)
+                    self.assertIn(its_words, mixstack_dump.messages(error)[0]["text"])
 
     def test_what_others_put_into_the_folder_is_not_spoken_to(self):
         """A socket with the name of the runtime's, newer, of another process."""
@@ -434,7 +444,7 @@ class Hostile(AgentControl):
             status, _, error = control("attach", debuggee.pid)
             self.assertEqual(status, 6)
             self.assertIn("0x8013136a", error)
-            self.assertIn("takes only one", error)
+            self.assertEqual(codes(error), ["profiler_there"])
 
 
 class UnderWay(AgentControl):

@@ -168,8 +168,9 @@ class Arm64Core(LiveCase):
     def test_without_the_binaries(self):
         with cores.folder() as empty:
             dump = mixstack_dump.dump_core(DATA / "core.zst", "--only-sysroot", "--sysroot", empty)
-        missing = {d["subject"]: d["text"] for d in dump["diagnoses"]}
-        self.assertRegex(missing["/shared/tgt-jit"], "missing.*build id [0-9a-f]{40}.*--sysroot")
+        missing = {d["subject"]: d for d in dump["diagnoses"]}["/shared/tgt-jit"]
+        self.assertEqual(missing["error"]["code"], "not_found")
+        self.assertRegex(missing["text"], r"\b[0-9a-f]{40}\b.*--sysroot")
         self.assertEqual(len(dump["threads"]), 14)
         for thread in dump["threads"]:
             first = thread["frames"][0]

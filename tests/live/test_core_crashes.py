@@ -197,7 +197,6 @@ class CreatedumpOfACrash(LiveCase):
         at_fault = next(f for f in ours["frames"] if f["ip"] == ours["registers"]["rip"])
         self.assertTrue(at_fault["is_interrupted"])
         self.assertIn(function, (at_fault["name"], ours["frames"][ours["frames"].index(at_fault) + 1]["name"]))
-        self.assertIn("at the fault", text)
         self.assertIn(f"rip {int(truth['registers']['rip'], 16):016x}", text)
         self.assertNotIn("vector_registers", ours)
 

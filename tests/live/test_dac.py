@@ -47,6 +47,9 @@ def orphans():
                 found.append(folder.name)
     return found
 
+# What is there and cannot be: of a description of a runtime.
+DAMAGED = ("malformed", "mismatch", "truncated", "limit_exceeded")
+
 
 class DacCase(LiveCase):
     timeout = 300
@@ -273,8 +276,11 @@ class DamagedDescriptor(DacCase):
                 dump = mixstack_dump.dump_core(core)
                 [runtime] = dump["process"]["runtimes"]
                 self.assertEqual((runtime["walkable"], runtime["provider"]), (True, "dac"))
-                self.assertIn("is there, but damaged", runtime["missing"][0]["text"])
-                self.assertTrue(any("its DAC was asked instead" in d["text"] for d in dump["diagnoses"]))
+                damage = runtime["missing"][0]
+                self.assertIn(damage["error"]["code"], DAMAGED, damage)
+                # It is told, too, where the DAC helped out.
+                self.assertTrue(any(d["error"] == damage["error"] and d["subject"].startswith(runtime["module_path"])
+                                    for d in dump["diagnoses"]), dump["diagnoses"])
 
     def test_precompiled_code_is_unwound_by_its_own_image(self):
         """No runtime tells of it, no DAC is asked: the image's function table leads on, and nothing is made up."""
@@ -317,7 +323,7 @@ class DamagedDescriptor(DacCase):
                 self.assertLess(time.monotonic() - start, 9, way)
                 self.assertTrue(all(t["frames"] for t in dump["threads"]), way)
                 said = dump["diagnoses"] + dump["process"]["runtimes"][0]["missing"]
-                self.assertTrue(any("is there, but damaged" in d["text"] for d in said), way)
+                self.assertTrue(any(d["error"]["code"] in DAMAGED for d in said), (way, said))
                 if words:
                     self.assertTrue(any(w in d["text"] for d in said for w in words), (way, said))
 
@@ -379,20 +385,21 @@ class BadDac(DacCase):
     def test_missing(self):
         with self.stopped(8, "sleep") as debuggee:
             said = self.dump(debuggee, "--dac", "/nowhere/libmscordaccore.so")
-            self.assertIn("cannot be opened", said["text"])
+            self.assertEqual(said["error"]["code"], "not_found", said)
 
     def test_of_another_runtime(self):
         with self.stopped(10, "sleep") as debuggee:
             other = debuggee_build.scenarios_on(8).parent / "libmscordaccore.so"
             said = self.dump(debuggee, "--dac", other)
-            self.assertRegex(said["text"], r"of 8\.0\..*the runtime is 1[01]\.0\.")
+            self.assertEqual(said["error"]["code"], "mismatch", said)
+            self.assertRegex(said["text"], r"\b8\.0\..*\b1[01]\.0\.")
 
     def test_no_library(self):
         with self.stopped(8, "sleep") as debuggee, tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "libmscordaccore.so"
             mark = VERSION_MARK.search((debuggee_build.scenarios_on(8).parent / "libcoreclr.so").read_bytes()).group(0)
             path.write_bytes(b"no ELF file " * 1000 + mark)
-            self.assertIn("cannot be loaded", self.dump(debuggee, "--dac", path)["text"])
+            self.assertEqual(self.dump(debuggee, "--dac", path)["error"]["code"], "unsupported")
 
     def test_crash(self):
         self.check("crash", "crashed", "signal 11")

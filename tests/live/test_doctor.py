@@ -74,7 +74,7 @@ class Doctor(LiveCase):
             said, _ = self.agree(target.pid)
             self.assertEqual(said["ptrace"]["verdict"], "ok")
             self.assertEqual(said[f"process {target.pid}"]["verdict"], "ok")
-            text = run("doctor", target.pid).stdout
+            text = run("doctor", target.pid).stdout  # the approved text of this command
             self.assertRegex(text, r"(?m)^ok +ptrace ")
             self.assertIn("dump: works.", text)
 

@@ -157,7 +157,7 @@ class Swap(Guest):
                 self.skipTest(f"the kernel did not swap: {swapped}")
             dump = self.dump(target.pid)
             self.assertEqual(self.status, 7)
-            self.assertIn("in swap", " ".join(d["text"] for d in dump["diagnoses"]))
+            self.assertIn(("limit_exceeded", hex(4 << 20)), [(d["error"]["code"], d["error"]["value"]) for d in dump["diagnoses"]])
             self.assertLess(int(swapped["VmSwap"]) - int(memory_of(target.pid)["VmSwap"]), (4 << 10) + 256)
             self.assertTrue(target.is_alive())
 

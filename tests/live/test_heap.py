@@ -52,7 +52,7 @@ class Heap(LiveCase):
 
     def compare(self, pid, expected_chains, is_server=False):
         pending, error = self.why(pid)
-        self.assertIn("stands still for about", error)
+        self.assertEqual(mixstack_dump.codes(error), ["heap_stop"])
         truth = oracle(pid)
         boxes = set(truth["boxes"])
         heap = pending["heap"]
@@ -151,10 +151,8 @@ class Heap(LiveCase):
             text = mixstack_dump.run("why", debuggee.pid, "--heap")[1]
             self.assertIn("100 x OrderApi.GetOrder > PriceService.Load > Db.ReadRow awaits a TaskCompletionSource\n", text)
             self.assertIn("10 x Chains.Entered awaits SemaphoreSlim.WaitAsync\n", text)
-            self.assertIn("in which the process stood still", text)
-            self.assertIn("garbage collector: workstation", text)
             dump = mixstack_dump.run("dump", debuggee.pid, "--async", "--heap", "--merge")[1]
-            self.assertIn("100 async chains: the innermost awaits a TaskCompletionSource\n    Heaps.Chains.Db.ReadRow(", dump)
+            self.assertRegex(dump, r"\b100 .*TaskCompletionSource\n    Heaps\.Chains\.Db\.ReadRow\(")
             self.assertNotIn("TaskCompletionSource", mixstack_dump.run("dump", debuggee.pid, "--async")[1])
 
     def test_dumps_have_chains_as_json(self):

@@ -39,7 +39,7 @@ class KnownRuntimes(LiveCase):
     def assert_package_is_said(self, dump, version):
         [runtime] = dump["process"]["runtimes"]
         said = {d["subject"]: d["text"] for d in dump["diagnoses"]}
-        self.assertIn(f"the NuGet package microsoft.netcore.app.runtime.linux-x64 {version} has it",
+        self.assertIn(f" microsoft.netcore.app.runtime.linux-x64 {version} ",
                       said[runtime["module_path"]])
 
     def small_cores(self, major):
@@ -107,4 +107,4 @@ class KnownRuntimes(LiveCase):
             [runtime] = dump["process"]["runtimes"]
             self.assertEqual((runtime["version"], runtime["walkable"]), ("8.0.29", False))
             text = next(d["text"] for d in runtime["missing"] if d["subject"].endswith("libmscordaccore.so"))
-            self.assertIn("the NuGet package microsoft.netcore.app.runtime.linux-x64 8.0.29 has it", text)
+            self.assertIn(" microsoft.netcore.app.runtime.linux-x64 8.0.29 ", text)

@@ -119,7 +119,7 @@ class Makers(LiveCase):
         self.assertEqual(sorted(names), ["maker-0", "maker-1"], answer["threads"])
         self.assertIn("byte[]", [one["name"] for one in answer["types"][:3]])
         self.assertTrue(all("Makers.Places." in one["name"] for one in answer["places"][:3]), answer["places"])
-        self.assertIn(f"next: mixstack record -m alloc -p {debuggee.pid}", text)
+        self.assertIn(f" mixstack record -m alloc -p {debuggee.pid}", text)
 
     def test_native_memory_is_first_used_at(self):
         with makers("native") as debuggee:

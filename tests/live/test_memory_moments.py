@@ -45,7 +45,7 @@ class MomentCase(LiveCase):
     def keep(self, name, of, *options):
         path = self.folder / f"{name}.mxm"
         status, _, error, _ = mixstack_dump.run("memory", *patient([of, *options]), "-o", path)
-        self.assertEqual((status, error), (FINE, f"mixstack: wrote {path}\n"))
+        self.assertEqual((status, mixstack_dump.told(error)), (FINE, [("wrote", str(path))]))
         return path
 
     def compare(self, before, after, expected=(FINE,)):
@@ -132,8 +132,7 @@ class Growth(MomentCase):
         with program("objects", 50_000) as debuggee:
             status, out, error, _ = mixstack_dump.run("memory", debuggee.pid, "--after", "2s")
             self.assertEqual((status, error), (FINE, ""))
-            self.assertIn("grew by MB", out)
-            self.assertIn("all of it", out)
+            self.assertIn("all of it", out)  # the approved text of this command
 
 
 class Files(MomentCase):

@@ -1,5 +1,6 @@
 """mixstack record: what it saw against what the program did by construction, and how a recording ends."""
 import collections
+import errno
 import gzip
 import json
 import os
@@ -140,7 +141,7 @@ class Record(LiveCase):
             recorded = self.recorded(debuggee.pid, "-d", "5", "-r", "100", refused=("perf_event_open", "bpf"))
             self.assertIn("TracerPid:\t0\n", pathlib.Path(f"/proc/{debuggee.pid}/status").read_text())
         self.assertEqual(recorded.status, 0, recorded.said)
-        self.assertEqual((recorded.sources, recorded.facts["cpu_hertz"]), ("stops by ptrace", 0))
+        self.assertEqual((recorded.sources, recorded.facts["cpu_hertz"]), (recording_data.STOPS, 0))
         self.assertTrue(any("perf_event_open" in note for note in recorded.facts["notes"]), recorded.facts["notes"])
         stacks = recorded.stacks("-i", "-t")
         self.assert_split(stacks, 100)
@@ -166,7 +167,7 @@ class Record(LiveCase):
         with processes.scenario("split") as debuggee:
             recorded = self.recorded(debuggee.pid, "-d", "4", "-r", "100", refused=("bpf",))
         self.assertEqual(recorded.status, 0, recorded.said)
-        self.assertRegex(recorded.sources, r"^perf events.*, stops by ptrace$")
+        self.assertRegex(recorded.sources, f"^perf events.*, {recording_data.STOPS}$")
         self.assertGreater(recorded.facts["holds"], 0)
         stacks = recorded.stacks("-i", "-t")
         self.assert_split(stacks, 150)
@@ -289,6 +290,12 @@ class Record(LiveCase):
                 continue
             self.assertEqual(status, 8, said)
 
+    def assert_runs_on(self, said):
+        """One process, and it is told which."""
+        [pid] = [subject for code, subject in mixstack_dump.told(said) if code == "run_on"]
+        self.assertGreater(int(pid), 1)
+        self.assertIn(f"sleep (pid {pid})", said)
+
     def test_how_a_program_that_is_started_ends(self):
         status, said, written = self.started(sys.executable, "-c", "import sys, time; time.sleep(1); sys.exit(3)")
         self.assertEqual(status, 3, said)
@@ -297,7 +304,7 @@ class Record(LiveCase):
         self.assertEqual(status, 128 + 15, said)
         status, said, _ = self.started("sleep", "3", options=("-d", "1"))
         self.assertEqual(status, 0, said)
-        self.assertRegex(said, r"running on: sleep \(pid \d+\)")
+        self.assert_runs_on(said)
 
     def test_processes_that_are_left_behind(self):
         """By a program that ends before them: they are followed until they end, or the time is over."""
@@ -306,10 +313,10 @@ class Record(LiveCase):
         samples = sum(int(line.rsplit(" ", 1)[1]) for line in written.splitlines() if "_PyEval_EvalFrameDefault" in line)
         self.assertGreater(samples, 60)
         self.assertEqual(status, 4, said)
-        self.assertNotIn("running on", said)
+        self.assertNotIn("run_on", mixstack_dump.codes(said))
         status, said, _ = self.started("sh", "-c", "sleep 6 & sleep 1; exit 4", options=("-s", "-d", "3"))
         self.assertEqual(status, 4, said)
-        self.assertRegex(said, r"running on: sleep \(pid \d+\)")
+        self.assert_runs_on(said)
 
     def test_files_in_a_row(self):
         with tempfile.TemporaryDirectory() as folder, processes.scenario("split") as debuggee:
@@ -366,7 +373,7 @@ class Record(LiveCase):
             self.end(programs)
 
     def assert_kept(self, said):
-        kept = re.findall(r"the recording is kept as (/\S+\.mxr):", said)
+        kept = [subject for code, subject in mixstack_dump.told(said) if code == "kept"]
         self.assertEqual(len(kept), 1, said)
         self.assertTrue(os.path.exists(kept[0]))
         self.addCleanup(os.unlink, kept[0])
@@ -403,12 +410,12 @@ class Record(LiveCase):
     def test_outputs_that_cannot_work_are_refused_before(self):
         with tempfile.TemporaryDirectory() as folder:
             os.symlink("nothing", f"{folder}/link.folded")
-            for out, words in ((folder, "directory"), (f"{folder}/{'x' * 300}.folded", "too long"),
-                               (f"{folder}/link.folded", "links are not followed"), ("/nowhere/x.folded", "/nowhere")):
+            for out, why in ((folder, errno.EISDIR), (f"{folder}/{'x' * 300}.folded", errno.ENAMETOOLONG),
+                             (f"{folder}/link.folded", errno.ELOOP), ("/nowhere/x.folded", errno.ENOENT)):
                 status, _, said = record(os.getpid(), "-d", "1", "-f", "folded", "-o", out)
                 self.assertEqual(status, 9, said)
-                self.assertIn(words, said)
-                self.assertIn("Nothing was recorded", said)
+                # That is all: nothing was recorded.
+                self.assertEqual([(m["code"], m["os_error"]) for m in mixstack_dump.messages(said)], [("no_output", why)])
 
     def test_a_thread_is_no_process(self):
         with processes.scenario("split") as debuggee:
@@ -416,14 +423,15 @@ class Record(LiveCase):
             for pids in (str(thread), f"{thread},{debuggee.pid}"):
                 status, _, said = record(pids, "-d", "1", "-o", "-")
                 self.assertEqual(status, 3, said)
-                self.assertIn(f"is a thread of process {debuggee.pid}", said)
+                self.assertEqual(mixstack_dump.codes(said), ["is_thread"])
+                self.assertIn(str(debuggee.pid), said)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs to be root, to be nobody")
     def test_devices_need_no_folder(self):
         done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", mixstack_dump.binary(),
                                "record", "-d", "1", "-f", "folded", "-o", "/dev/null", "--", "sleep", "5"],
                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=60)
-        self.assertNotIn("nothing can be written", done.stderr)
+        self.assertNotIn("no_output", mixstack_dump.codes(done.stderr))
         self.assertNotEqual(done.returncode, 2, done.stderr)
 
     def test_a_program_is_called_by_its_assembly(self):
@@ -450,7 +458,7 @@ class Record(LiveCase):
         with processes.scenario("split") as debuggee:
             status, _, said = record(debuggee.pid, "-d", "1", "-o", "-", "-f", "folded", "-I", "NoSuchThing")
             self.assertEqual(status, 0, said)
-            self.assertIn("there is nothing to show: the options leave out", said)
+            self.assertIn("nothing_to_show", mixstack_dump.codes(said))
 
     @unittest.skipUnless(refusals.NUMBERS and shutil.which("gdb"), "needs gdb, and numbers of system calls")
     def test_a_debugger_that_stays_is_said(self):
@@ -468,7 +476,8 @@ class Record(LiveCase):
                 finally:
                     os.killpg(gdb.pid, signal.SIGKILL)
             self.assertEqual(code, 5, said)
-            self.assertIn(f"already traced by pid {gdb.pid} (gdb)", said)
+            self.assertEqual([m["code"] for m in mixstack_dump.messages(said) if m["exit_code"] != 0], ["already_traced"])
+            self.assertIn(f"{gdb.pid} (gdb)", said)
 
     @unittest.skipUnless(refusals.NUMBERS, "numbers of system calls are not known here")
     def test_a_main_thread_that_has_ended_is_not_lost(self):
@@ -519,11 +528,12 @@ class Record(LiveCase):
                     (("-p", str(pid), "-d", "1", "-o", "/dev/full", "-f", "folded"), 9, "space left")):
                 done = subprocess.run([mixstack_dump.binary(), "record", *options], stdin=subprocess.DEVNULL,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
-                if kept := re.search(r"the recording is kept as (/\S+\.mxr):", done.stderr):
-                    os.unlink(kept[1])
+                kept = [subject for code, subject in mixstack_dump.told(done.stderr) if code == "kept"]
+                for path in kept:
+                    os.unlink(path)
                 with self.subTest(options=options):
                     self.assertEqual(done.returncode, status, done.stderr)
-                    self.assertEqual(kept is not None, status == 9, done.stderr)
+                    self.assertEqual(len(kept), status == 9, done.stderr)
                     self.assertIn(words, done.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs to be root, to be nobody")
@@ -555,8 +565,8 @@ class Record(LiveCase):
             self.assertEqual(status, 0, said)
             done = subprocess.run([mixstack_dump.binary(), "diff", raw, waits, "-f", "folded"], check=True,
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
-            if "no perf events" not in said:
-                self.assertRegex(done.stderr, "different modes: the one after holds threads that wait")
+            if "perf events" in recording_data.head_of(recording_data.convert(raw, "-f", "html"))["facts"]["source"]:
+                self.assertIn("different_modes", mixstack_dump.codes(done.stderr))
 
 
 if __name__ == "__main__":

@@ -165,7 +165,7 @@ int main() { for (;;) {
             for options in ((), ("-m", "cpu")):
                 done = self.recorded(process.pid, "-d", "1", "-r", "10", *options, before=self.few_files(most))
                 self.assertEqual(done.status, 0, f"{most} {options}: {done.said}")
-                self.assertEqual(done.sources, "stops by ptrace")
+                self.assertEqual(done.sources, recording_data.STOPS)
                 said = [re.findall(r"\d+", note.split("ulimit -n")[1])[:2] for note in done.facts["notes"] if "ulimit -n" in note]
                 self.assertEqual({int(limit) for limit, _ in said}, {most}, done.facts["notes"])
         enough = max(int(number) for _, number in said)
@@ -194,9 +194,9 @@ int main() { for (;;) {
         done = self.record("-p", process.pid, "-d", "1", "--no-stop", "-f", "folded", "-o", "-",
                            before=lambda: refusals.refuse("perf_event_open", "bpf"))
         self.assertEqual(done.returncode, 4, done.stderr)
-        self.assertRegex(done.stderr, r"no perf events: .*CAP_PERFMON|no perf events: a seccomp filter .*--cap-add=PERFMON")
-        self.assertRegex(done.stderr, r"no BPF: ")
-        self.assertIn("leave out --no-stop", done.stderr)
+        self.assertRegex(done.stderr, r"perf events: .*(CAP_PERFMON|--cap-add=PERFMON)")
+        self.assertRegex(done.stderr, r" BPF: ")
+        self.assertEqual(mixstack_dump.codes(done.stderr), ["nothing_without_stop"])
         self.assertNotIn("ptrace", done.stderr.replace("cap_sys_ptrace", "").replace("SYS_PTRACE", ""))
 
     @alone("changes kernel.perf_event_paranoid")
@@ -222,7 +222,8 @@ int main() { for (;;) {
             self.skipTest("this kernel has no level 3: Debian's and Android's alone have")
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertIn("without CAP_PERFMON (kernel.perf_event_paranoid = 3)", done.stderr)
-        self.assertIn("no BPF: that needs CAP_BPF and CAP_PERFMON", done.stderr)
+        self.assertRegex(done.stderr, r" BPF: .*CAP_BPF and CAP_PERFMON")
+        self.assertEqual(mixstack_dump.codes(done.stderr), ["nothing_without_stop"])
 
     @unittest.skipUnless(os.geteuid() == 0, "needs to be root, to be nobody")
     def test_a_folder_of_others(self):
@@ -256,9 +257,8 @@ int main() { for (;;) {
                     said = recording.communicate(timeout=60)[1]
                     self.assertEqual(recording.returncode, 9, said)
                     self.assertIn("4096", re.findall(r"\d+", said), "what was written")
-                    kept = re.search(r"the recording is kept as (/\S+\.mxr):", said)
-                    self.assertIsNotNone(kept, said)
-                    os.unlink(kept[1])
+                    [kept] = [subject for code, subject in mixstack_dump.told(said) if code == "kept"]
+                    os.unlink(kept)
                 finally:
                     recording.kill()
                     recording.wait()
@@ -315,10 +315,10 @@ int main() { for (;;) {
                 for pipe, victim, running in started:
                     said = running.communicate(timeout=60)[1]
                     self.assertEqual(running.returncode, 9, said)
-                    kept = re.search(r"the recording is kept as (/\S+\.mxr):", said)
-                    self.assertEqual(kept is not None, "record" in pipe, said)
-                    if kept:
-                        os.unlink(kept[1])
+                    kept = [subject for code, subject in mixstack_dump.told(said) if code == "kept"]
+                    self.assertEqual(len(kept), "record" in pipe, said)
+                    for path in kept:
+                        os.unlink(path)
                     with open(victim) as file:
                         self.assertEqual(file.read(), "old", said)
             finally:
@@ -340,7 +340,9 @@ int main() { for (;;) {
                     done = subprocess.run([mixstack_dump.binary(), *map(str, command), "-f", "folded", "-o", link],
                                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
                     self.assertEqual(done.returncode, 9, done.stderr)
-                    self.assertIn(f"{link} is a link, and links are not followed", done.stderr)
+                    [said] = [m for m in mixstack_dump.messages(done.stderr) if m["exit_code"] != 0]
+                    self.assertEqual((said["code"], said["os_error"]), ("no_output" if command[0] == "record" else "not_written", errno.ELOOP))
+                    self.assertIn(link, said["text"])
             with open(f"{folder}/victim") as file:
                 self.assertEqual(file.read(), "old")
             self.assertFalse(os.path.exists(f"{folder}/nothing"))
@@ -359,7 +361,7 @@ int main() { for (;;) {
             for running in started:
                 said = running.communicate(timeout=60)[1]
                 self.assertEqual(running.returncode, 0, said)
-                names += re.findall(r"mixstack: wrote (mixstack-\S+\.html)", said)
+                names += [subject for code, subject in mixstack_dump.told(said) if code == "wrote"]
             self.assertEqual(sorted(names), sorted(os.listdir(folder)))
             self.assertEqual(len(names), 3)
 

@@ -24,7 +24,8 @@ class Served(LiveCase):
         self.addCleanup(recording.stderr.close)
         self.addCleanup(recording.wait)
         self.addCleanup(recording.kill)
-        address = recording.stderr.readline().strip().removeprefix("mixstack: ")
+        [(code, address)] = mixstack_dump.told(recording.stderr.readline())
+        self.assertEqual(code, "serves")
         self.assertRegex(address, r"^http://127\.0\.0\.1:\d+/[0-9a-f]{32}/$")
         return recording, urllib.parse.urlsplit(address)
 
@@ -73,7 +74,7 @@ class Served(LiveCase):
                 recording.send_signal(number)
                 said = recording.communicate(timeout=60)[1]
                 self.assertEqual(recording.returncode, 0, said)
-                self.assertIn(f"wrote {out}", said)
+                self.assertIn(("wrote", str(out)), mixstack_dump.told(said))
                 with self.assertRaises(ConnectionRefusedError):
                     self.fetch(address)
                 done = subprocess.run([mixstack_dump.binary(), "convert", out, "-f", "folded", "-o", "-"], check=True,
@@ -109,7 +110,7 @@ class Served(LiveCase):
             recording.send_signal(signal.SIGINT)
             said = recording.communicate(timeout=60)[1]
             self.assertEqual(recording.returncode, 0, said)
-            self.assertIn("the page is there until Ctrl-C", said)
+            self.assertIn("page_stays", mixstack_dump.codes(said))
 
     def test_idle_clients_leave_files_for_the_recording(self):
         with tempfile.TemporaryDirectory() as folder, processes.scenario("split") as debuggee:
@@ -129,7 +130,7 @@ class Served(LiveCase):
             recording.send_signal(signal.SIGINT)
             said = recording.communicate(timeout=60)[1]
             self.assertEqual(recording.returncode, 0, said)
-            self.assertIn(f"wrote {out}", said)
+            self.assertIn(("wrote", str(out)), mixstack_dump.told(said))
             self.assertIn("Scenarios.Split.Sixty()", out.read_text())
 
 

@@ -92,7 +92,7 @@ class Helper(LiveCase):
         """Where only root can write, it is started: the words are those about the file that is no DAC."""
         with tempfile.TemporaryDirectory() as folder, impostor(folder, b"no ELF file " * 1000) as debuggee:
             runtime, _ = self.look(folder, debuggee, mixstack_dump.binary())
-            self.assertIn("cannot be loaded", runtime["missing"][-1]["text"])
+            self.assertEqual(runtime["missing"][-1]["error"]["code"], "unsupported", runtime["missing"])
 
 
 class Files(LiveCase):
@@ -118,7 +118,8 @@ class Files(LiveCase):
                 [runtime] = mixstack_dump.dump(debuggee.pid)["process"]["runtimes"]
                 time.sleep(0.1)
                 self.assertIsNone(writer.poll(), "the FIFO was opened")
-                self.assertIn("cannot be opened", runtime["missing"][-1]["text"])
+                refused = runtime["missing"][-1]
+                self.assertEqual((refused["subject"], refused["error"]["code"]), (str(fifo), "unsupported"))
             finally:
                 writer.kill()
                 writer.wait()

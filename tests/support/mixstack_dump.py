@@ -31,6 +31,26 @@ def run(*arguments, timeout=60.0):
     return done.returncode, done.stdout.decode(), done.stderr.decode(), time.monotonic() - start
 
 
+def messages(error):
+    """What a command said on standard error, where MIXSTACK_MESSAGES is json (harness.py): one dictionary for each failure."""
+    return [json.loads(line) for line in error.splitlines() if line.startswith('{"format":"mixstack-message"')]
+
+
+def codes(error):
+    """The stable names of failures on standard error, without words."""
+    return [message["code"] for message in messages(error)]
+
+
+def reasons(error):
+    """(code, reason) of each failure on standard error."""
+    return [(message["code"], message["reason"]) for message in messages(error)]
+
+
+def told(error):
+    """(code, subject) of each message on standard error."""
+    return [(message["code"], message["subject"]) for message in messages(error)]
+
+
 def dump(pid, *options, timeout=60.0, stop_timeout=5000, inlined=False):
     """The parsed JSON of `mixstack dump PID --json`; with `inlined`, functions that were inlined into a frame stand before
     it, each with `inlined_by` (None of frames). The stop may take long: a test machine may be overloaded, and a running

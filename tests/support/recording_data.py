@@ -10,6 +10,7 @@ import zlib
 
 import mixstack_dump
 
+STOPS = "stops by ptrace"  # the name of that source
 BLOCK = re.compile(r'<script type="application/octet-stream" id="data-recording">([^<]*)</script>')
 
 

@@ -21,6 +21,7 @@ class MemoryApp {
     byId('account').textContent = [`pid ${now.pid}`, mark.host, ...mark.runtimes.map(r => r.version ? `.NET ${r.version}` : ''), time(mark.taken_unix_ms ?? null),
       growth && growth.between_ms !== null ? `${duration(growth.between_ms * 1e6)} after the first moment` : '',
       growth && growth.collections.length > 2 ? `${counted(growth.collections[0], 'collection')} meanwhile, ${growth.collections[2]} of them full` : ''].filter(Boolean).join(' \u00b7 ');
+    if (growth) byId('account').dataset.collections = growth.collections.join(' ');
   }
 
   showAccount() {
@@ -29,22 +30,22 @@ class MemoryApp {
     byId('types-part').classList.toggle('alone', !account);
     if (!account) return;
     byId('account-title').textContent = model.hasTwoAccounts ? 'What grew' : 'Where it is';
-    const figure = (value, words) => element('div', {class: 'figure-of'}, element('b', {}, value), element('small', {}, words));
+    const figure = (value, words, of) => element('div', {class: 'figure-of', 'data-figure': of}, element('b', {}, value), element('small', {}, words));
     const managed = account.runtimes.reduce((sum, r) => sum + Object.values(r.objects).reduce((a, b) => a + b, 0), 0);
-    byId('figures').replaceChildren(figure(megabytes(account.resident), 'resident'),
-      ...(model.hasTwoAccounts ? [figure(grownBytes(model.resident - model.residentBefore), 'grown')] : []),
-      figure(megabytes(account.swapped), 'swapped'),
-      ...(managed ? [figure(megabytes(managed), 'managed objects, resident or not')] : []),
-      ...(account.limit ? [figure(megabytes(account.limit), 'limit of the cgroup')] : []),
-      ...(account.limit && account.used_of_limit ? [figure(percent(account.used_of_limit, account.limit), 'of the limit used')] : []));
+    byId('figures').replaceChildren(figure(megabytes(account.resident), 'resident', 'resident'),
+      ...(model.hasTwoAccounts ? [figure(grownBytes(model.resident - model.residentBefore), 'grown', 'grown')] : []),
+      figure(megabytes(account.swapped), 'swapped', 'swapped'),
+      ...(managed ? [figure(megabytes(managed), 'managed objects, resident or not', 'managed')] : []),
+      ...(account.limit ? [figure(megabytes(account.limit), 'limit of the cgroup', 'limit')] : []),
+      ...(account.limit && account.used_of_limit ? [figure(percent(account.used_of_limit, account.limit), 'of the limit used', 'used_of_limit')] : []));
     this.bars = new AccountBars(model);
     const remarks = [], growth = model.growth;
-    if (growth && growth.forecast) remarks.push(growth.forecast.words);
-    if (account.allocator && account.allocator !== 'glibc') remarks.push(`malloc is that of ${account.allocator}, whose structures are not known`);
-    for (const piece of account.unknown.slice(0, 3).filter(p => p.resident >= LEAST_LINE)) remarks.push(`not known: ${megabytes(piece.resident)} at ${piece.begin}-${piece.end} ${piece.rights} ${piece.path || ''}`);
-    for (const note of account.notes) remarks.push([note.subject, note.text].filter(Boolean).join(': '));
-    byId('remarks').replaceChildren(...remarks.map(text => element('p', {}, text)),
-      ...(growth ? growth.next : []).map(n => element('p', {}, 'next: ', element('code', {}, n.command), ` (${n.why})`)));
+    if (growth && growth.forecast) remarks.push([growth.forecast.words, 'forecast']);
+    if (account.allocator && account.allocator !== 'glibc') remarks.push([`malloc is that of ${account.allocator}, whose structures are not known`, 'allocator']);
+    for (const piece of account.unknown.slice(0, 3).filter(p => p.resident >= LEAST_LINE)) remarks.push([`not known: ${megabytes(piece.resident)} at ${piece.begin}-${piece.end} ${piece.rights} ${piece.path || ''}`, 'unknown']);
+    for (const note of account.notes) remarks.push([[note.subject, note.text].filter(Boolean).join(': '), note.code]);
+    byId('remarks').replaceChildren(...remarks.map(([text, code]) => element('p', {'data-code': code}, text)),
+      ...(growth ? growth.next : []).map(n => element('p', {'data-code': 'next'}, 'next: ', element('code', {}, n.command), ` (${n.why})`)));
   }
 
   showTypes() {
@@ -90,7 +91,7 @@ class MemoryApp {
   openHelp() {
     const dialog = byId('dialog'), row = (key, words) => [element('dt', {}, element('kbd', {}, key)), element('dd', {}, words)];
     dialog.replaceChildren(element('header', {}, element('h2', {}, 'Keys'), element('button', {type: 'button', onclick: () => dialog.close()}, 'Close')),
-      element('div', {class: 'body'}, element('dl', {}, ...row('/', 'search types'), ...row('Escape', 'no search'), ...row('d', 'dark or light'), ...row('?', 'this list')),
+      element('div', {class: 'body', 'data-part': 'keys'}, element('dl', {}, ...row('/', 'search types'), ...row('Escape', 'no search'), ...row('d', 'dark or light'), ...row('?', 'this list')),
         element('p', {}, 'Bars add up: each byte that is resident is in one label. A click on a head of the table sorts by it.')));
     if (!dialog.open) dialog.showModal();
   }

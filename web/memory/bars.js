@@ -44,7 +44,7 @@ class AccountBars {
     filled.style.width = 100 * l.now / largest + '%';
     const last = two ? element('span', {class: 'number ' + growClass(l.now - l.before)}, grownBytes(l.now - l.before)) :
       element('span', {class: 'number'}, percent(l.now, this.model.resident).replace(/(\.\d)\d/, '$1'));
-    const row = element('div', {class: two ? 'label-row two' : 'label-row', 'data-label': i, title: this.hint(l),
+    const row = element('div', {class: two ? 'label-row two' : 'label-row', 'data-label': i, 'data-kind': l.kind, 'data-detail': l.detail || '', 'data-bytes': l.now, title: this.hint(l),
       onmouseenter: () => this.choose(i), onmouseleave: () => this.choose(null)},
     swatch, element('span', {class: 'name-of'}, l.label), element('span', {class: 'bar'}, filled), element('span', {class: 'number'}, megabytes(l.now)), last);
     if (this.isRemarkable(l)) row.append(element('span', {class: 'hint'}, this.hint(l)));
@@ -63,7 +63,7 @@ class AccountBars {
   sum() {
     const {model} = this, two = model.hasTwoAccounts;
     const last = two ? element('span', {class: 'number ' + growClass(model.resident - model.residentBefore)}, grownBytes(model.resident - model.residentBefore)) : element('span', {class: 'number'}, '100 %');
-    return element('div', {class: two ? 'label-row two sum' : 'label-row sum'}, element('i', {}), element('span', {class: 'name-of'}, 'all of it'), element('span', {class: 'gap'}),
+    return element('div', {class: two ? 'label-row two sum' : 'label-row sum', 'data-bytes': model.resident, 'data-grown': two ? model.resident - model.residentBefore : 0}, element('i', {}), element('span', {class: 'name-of'}, 'all of it'), element('span', {class: 'gap'}),
       element('span', {class: 'number'}, megabytes(model.resident)), last);
   }
 

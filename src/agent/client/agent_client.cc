@@ -25,16 +25,16 @@ constexpr milliseconds kMostRemains{60'000};
 
 }  // namespace
 
-tl::unexpected<Diagnosis> AgentClient::failed(const Error& error) const {
+tl::unexpected<Failure> AgentClient::failed(const Error& error) const {
   const std::string who = "the agent in process " + std::to_string(pid_);
   if (error.code == ErrorCode::limit_exceeded)
-    return refuse(error.code, who +
-                                  " did not answer in time. The process may be stopped or overloaded: 'mixstack dump " +
-                                  std::to_string(pid_) + "' shows what it does");
+    return refuse(error.code, "no_answer",
+                  who + " did not answer in time. The process may be stopped or overloaded: 'mixstack dump " +
+                      std::to_string(pid_) + "' shows what it does");
   if (error.code == ErrorCode::malformed)
-    return refuse(error.code,
+    return refuse(error.code, "not_an_agent",
                   "what answers as " + who + " is none, or of a version that has nothing in common with this one");
-  return refuse(ErrorCode::process_changed,
+  return refuse(ErrorCode::process_changed, "hung_up",
                 who +
                     " hung up: the process has ended, or it does not let you ask (be its user or "
                     "root)",
@@ -47,11 +47,12 @@ Outcome<AgentClient> AgentClient::connect(const TargetPlace& place) {
   const std::string pid = std::to_string(place.pid);
   const ErrorCode code = link.error().error.code;
   if (code == ErrorCode::permission_denied)
-    return refuse(code, "the agent in process " + pid + " does not let you ask: be its user (uid " +
-                            std::to_string(place.user) + ") or root");
+    return refuse(code, "not_permitted",
+                  "the agent in process " + pid + " does not let you ask: be its user (uid " +
+                      std::to_string(place.user) + ") or root");
   if (code == ErrorCode::limit_exceeded)
-    return refuse(code, "the agent in process " + pid + " takes nobody: the process may be stopped");
-  return refuse(ErrorCode::not_found,
+    return refuse(code, "takes_nobody", "the agent in process " + pid + " takes nobody: the process may be stopped");
+  return refuse(ErrorCode::not_found, "no_agent",
                 "there is no agent in process " + pid + ". To have it loaded: mixstack agent attach " + pid);
 }
 
@@ -60,19 +61,20 @@ Outcome<agent_link::Report> AgentClient::report_of(const Message& answer) const 
     const auto refusal = agent_link::decode_refusal(answer.payload);
     if (!refusal) return failed({ErrorCode::malformed, 0, 0});
     if (refusal->code == agent_link::RefusalCode::other_version)
-      return refuse(ErrorCode::mismatch, "the agent in process " + std::to_string(pid_) + " is of another version (" +
-                                             refusal->agent + ": " + refusal->text +
-                                             "). Use the mixstack it came with, or restart the process");
+      return refuse(ErrorCode::mismatch, "other_version",
+                    "the agent in process " + std::to_string(pid_) + " is of another version (" + refusal->agent +
+                        ": " + refusal->text + "). Use the mixstack it came with, or restart the process");
     const bool is_there = refusal->code == agent_link::RefusalCode::already_sampling;
     return refuse(is_there ? ErrorCode::already_traced : ErrorCode::unsupported,
+                  is_there ? "samples_already" : "refused",
                   "the agent in process " + std::to_string(pid_) + ": " + refusal->text);
   }
   if (answer.header.version != agent_link::kVersion)
-    return refuse(ErrorCode::mismatch, "the agent in process " + std::to_string(pid_) +
-                                           " is of another version (of protocol " +
-                                           std::to_string(answer.header.version) + ", this mixstack speaks " +
-                                           std::to_string(agent_link::kVersion) +
-                                           "). Use the mixstack it came with, or restart the process");
+    return refuse(ErrorCode::mismatch, "other_version",
+                  "the agent in process " + std::to_string(pid_) + " is of another version (of protocol " +
+                      std::to_string(answer.header.version) + ", this mixstack speaks " +
+                      std::to_string(agent_link::kVersion) +
+                      "). Use the mixstack it came with, or restart the process");
   auto report = answer.header.kind == Kind::report ? agent_link::decode_report(answer.payload) : std::nullopt;
   if (!report) return failed({ErrorCode::malformed, 0, 0});
   return std::move(*report);
@@ -158,9 +160,9 @@ Outcome<Attached> connect_or_attach(const TargetPlace& place, const std::string&
     return tl::unexpected(loaded.error());
   }
   if (client) return Attached{std::move(*client), true};
-  return refuse(client.error().error.code, "the agent was loaded into process " + std::to_string(place.pid) +
-                                               ", but it cannot be asked: it found no place for its socket (" +
-                                               place.folders.front() + ")");
+  return refuse(client.error().error.code, "no_socket_of_agent",
+                "the agent was loaded into process " + std::to_string(place.pid) +
+                    ", but it cannot be asked: it found no place for its socket (" + place.folders.front() + ")");
 }
 
 }  // namespace mixstack::agent_client

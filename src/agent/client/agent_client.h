@@ -40,7 +40,7 @@ class AgentClient {
   AgentClient(std::uint32_t pid, base::ScopedFd link) : pid_(pid), link_(std::move(link)) {}
   [[nodiscard]] Outcome<agent_link::Report> ask(agent_link::Kind kind, std::string_view text);
   [[nodiscard]] Outcome<agent_link::Report> report_of(const agent_link::Message& answer) const;
-  [[nodiscard]] tl::unexpected<Diagnosis> failed(const Error& error) const;
+  [[nodiscard]] tl::unexpected<Failure> failed(const Error& error) const;
 
   std::uint32_t pid_;
   base::ScopedFd link_;

@@ -53,19 +53,26 @@ namespace {
          name_for(place) + " into it, for example by 'docker cp', and give its path there with --library";
 }
 
+[[nodiscard]] std::string_view reason_of(const Error& error) {
+  if (error.code == ErrorCode::not_found) return "no_such_file";
+  // Without an errno it was reached, and others may write it or a folder above it.
+  return error.code == ErrorCode::permission_denied && error.os_error == 0 ? "library_not_trusted"
+                                                                           : "library_not_readable";
+}
+
 }  // namespace
 
 Outcome<std::string> library_for(const TargetPlace& place, const std::string& chosen) {
   std::string path = chosen;
   if (path.empty()) path = beside_us(name_for(place));
   if (path.empty())
-    return refuse(ErrorCode::not_found,
+    return refuse(ErrorCode::not_found, "no_library",
                   "there is no " + name_for(place) + " beside mixstack (" + own_folder() + ") or in ../lib: " +
                       (place.has_musl ? "the process runs on musl, its agent is made by 'make musl'; " : "") +
                       "install it there, or give its path with --library" + in_container_hint(place));
   if (!chosen.empty() && !place.has_own_root) path = real_path(chosen);
   if (path.empty() || path.front() != '/')
-    return refuse(ErrorCode::not_found,
+    return refuse(ErrorCode::not_found, "no_such_file",
                   chosen + ": there is no such file" +
                       (place.has_own_root ? "; the path must be absolute, as the process sees it" : ""));
   base::ProgramTrust trust;
@@ -75,12 +82,13 @@ Outcome<std::string> library_for(const TargetPlace& place, const std::string& ch
   trust.is_program = false;
   const auto file = base::open_trusted_file(path, trust);
   if (!file)
-    return refuse(file.error().error.code, path + ": " + file.error().text + in_container_hint(place),
-                  file.error().error.os_error);
+    return refuse(file.error().error.code, reason_of(file.error().error),
+                  path + ": " + file.error().text + in_container_hint(place), file.error().error.os_error);
   struct stat st {};
   if (::fstat(file->fd.get(), &st) != 0 || !is_readable_for(st, place))
-    return refuse(ErrorCode::permission_denied, path + ": the process (uid " + std::to_string(place.user) +
-                                                    ") may not read it: chmod a+r, or put it elsewhere");
+    return refuse(ErrorCode::permission_denied, "library_not_readable",
+                  path + ": the process (uid " + std::to_string(place.user) +
+                      ") may not read it: chmod a+r, or put it elsewhere");
   return path;
 }
 

@@ -36,12 +36,12 @@ Outcome<TargetPlace> answering_place_of(std::uint32_t pid) {
   auto place = place_of(pid);
   if (!place) return place;
   if (place->state == 'T' || place->state == 't')
-    return refuse(ErrorCode::unsupported,
+    return refuse(ErrorCode::unsupported, "process_stopped",
                   fmt::format("process {0} is stopped and cannot answer: let it go on (kill -CONT {0}, or detach the "
                               "debugger)",
                               pid));
   if (place->state == 'Z' || place->state == 'X')
-    return refuse(ErrorCode::no_such_process, fmt::format("process {} has ended", pid));
+    return refuse(ErrorCode::no_such_process, "ended", fmt::format("process {} has ended", pid));
   return place;
 }
 
@@ -56,7 +56,7 @@ Outcome<agent_link::Report> attach(const TargetPlace& place, const std::string& 
     report.error().text +=
         fmt::format(" ('mixstack agent status {0}'). To sample otherwise: 'mixstack agent stop {0}' first", place.pid);
   if (report && wants_samples && !report->is_sampling)
-    return refuse(ErrorCode::internal,
+    return refuse(ErrorCode::internal, "cannot_sample",
                   fmt::format("the agent was loaded into process {}, but could not begin to sample: no memory or "
                               "no thread is left for it",
                               place.pid));

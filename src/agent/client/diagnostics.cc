@@ -58,30 +58,32 @@ void put(std::vector<std::byte>& out, T value) {
 [[nodiscard]] Outcome<void> exchange_failed(const TargetPlace& place, const Error& error) {
   const std::string who = "process " + number(place.pid);
   if (error.code == ErrorCode::limit_exceeded)
-    return refuse(error.code, "the runtime of " + who +
-                                  " did not answer in time. It may be busy, suspended or in a debugger; see 'mixstack "
-                                  "dump " +
-                                  number(place.pid) +
-                                  "'. If it answers later, the agent is there: 'mixstack agent "
-                                  "status " +
-                                  number(place.pid) + "' says so");
-  return refuse(ErrorCode::process_changed,
+    return refuse(error.code, "runtime_no_answer",
+                  "the runtime of " + who +
+                      " did not answer in time. It may be busy, suspended or in a debugger; see 'mixstack "
+                      "dump " +
+                      number(place.pid) +
+                      "'. If it answers later, the agent is there: 'mixstack agent "
+                      "status " +
+                      number(place.pid) + "' says so");
+  return refuse(ErrorCode::process_changed, "runtime_hung_up",
                 "the runtime of " + who + " hung up. See whether the process is still there, and try again",
                 error.os_error);
 }
 
-[[nodiscard]] Outcome<void> connect_failed(const TargetPlace& place, const Diagnosis& why) {
+[[nodiscard]] Outcome<void> connect_failed(const TargetPlace& place, const Failure& why) {
   const std::string who = "process " + number(place.pid);
   if (why.error.code == ErrorCode::limit_exceeded)
-    return refuse(why.error.code,
+    return refuse(why.error.code, "runtime_takes_nobody",
                   "the diagnostics socket of " + who + " takes nobody: too many others wait there. Try again");
   if (why.error.code == ErrorCode::permission_denied)
-    return refuse(why.error.code, "the diagnostics socket of " + who + " does not let you in: be its user (uid " +
-                                      number(place.user) + ") or root");
+    return refuse(why.error.code, "not_permitted",
+                  "the diagnostics socket of " + who + " does not let you in: be its user (uid " + number(place.user) +
+                      ") or root");
   std::string folders;
   for (const std::string& folder : place.folders) folders += (folders.empty() ? "" : " or ") + folder;
   return refuse(
-      ErrorCode::not_found,
+      ErrorCode::not_found, "no_diagnostics_socket",
       who + " has no diagnostics socket in " + folders +
           ". Either it is no .NET process, or diagnostics are switched off in it "
           "(DOTNET_EnableDiagnostics=0, DOTNET_EnableDiagnostics_IPC=0), or it changed TMPDIR when it ran. Then "
@@ -174,7 +176,8 @@ Outcome<void> attach_profiler(const TargetPlace& place, const std::string& path,
   auto link = connect_to_process(place, kDiagnosticsSocket, deadline);
   if (!link) return connect_failed(place, link.error());
   const auto request = attach_request(path, data, timeout);
-  if (request.size() > UINT16_MAX) return refuse(ErrorCode::limit_exceeded, "the path or the settings are too long");
+  if (request.size() > UINT16_MAX)
+    return refuse(ErrorCode::limit_exceeded, "too_long", "the path or the settings are too long");
   if (const auto sent = agent_link::send_all(link->get(), request, deadline); !sent)
     return exchange_failed(place, sent.error());
   std::vector<std::byte> answer(kDiagnosticsHeader);
@@ -189,12 +192,13 @@ Outcome<void> attach_profiler(const TargetPlace& place, const std::string& path,
   }
   const auto decoded = size ? decode_answer(answer) : std::nullopt;
   if (!decoded)
-    return refuse(ErrorCode::malformed, "what listens on the diagnostics socket of process " + number(place.pid) +
-                                            " does not answer like a .NET runtime. Nothing was loaded");
+    return refuse(ErrorCode::malformed, "not_a_runtime",
+                  "what listens on the diagnostics socket of process " + number(place.pid) +
+                      " does not answer like a .NET runtime. Nothing was loaded");
   if (!decoded->is_error && static_cast<std::int32_t>(decoded->status) >= 0) return {};
-  return tl::unexpected(Diagnosis{{ErrorCode::unsupported, 0, decoded->status},
-                                  {},
-                                  "process " + number(place.pid) + ": " + words_of(decoded->status)});
+  return tl::unexpected(Failure{{ErrorCode::unsupported, 0, decoded->status},
+                                decoded->status == kProfilerThere ? "profiler_there" : "runtime_refuses",
+                                "process " + number(place.pid) + ": " + words_of(decoded->status)});
 }
 
 }  // namespace mixstack::agent_client

@@ -90,8 +90,8 @@ struct Found {
 
 }  // namespace
 
-tl::unexpected<Diagnosis> refuse(ErrorCode code, std::string text, int os_error) {
-  return tl::unexpected(Diagnosis{{code, os_error, 0}, {}, std::move(text)});
+tl::unexpected<Failure> refuse(ErrorCode code, std::string_view reason, std::string text, int os_error) {
+  return tl::unexpected(Failure{{code, os_error, 0}, reason, std::move(text)});
 }
 
 std::string variable_of(std::string_view environment, std::string_view name) {
@@ -130,19 +130,19 @@ bool is_name_of(std::string_view file, const SocketName& name, std::uint32_t inn
 Outcome<TargetPlace> place_of(std::uint32_t pid) {
   if (base::is_proc_of_other_pid_namespace()) {
     return tl::unexpected(
-        Diagnosis{base::other_pid_namespace_error(),
-                  {},
-                  "/proc is that of another pid namespace than ours: its process " + std::to_string(pid) +
-                      " is another one (nsenter -t PID -p -m ..., or mount a /proc of this namespace)"});
+        Failure{base::other_pid_namespace_error(), "foreign_proc",
+                "/proc is that of another pid namespace than ours: its process " + std::to_string(pid) +
+                    " is another one (nsenter -t PID -p -m ..., or mount a /proc of this namespace)"});
   }
   const std::string process = "/proc/" + std::to_string(pid);
   const std::string status = base::text_at(process + "/status", 64 * 1024);
   if (status.empty())
-    return refuse(ErrorCode::no_such_process, "there is no process " + std::to_string(pid) + " (or /proc hides it)");
+    return refuse(ErrorCode::no_such_process, "no_such_process",
+                  "there is no process " + std::to_string(pid) + " (or /proc hides it)");
   TargetPlace place;
   place.pid = pid;
   if (const auto group = field(status, "Tgid", 0); group && *group != pid)
-    return refuse(ErrorCode::no_such_process,
+    return refuse(ErrorCode::no_such_process, "is_thread",
                   std::to_string(pid) + " is a thread of process " + std::to_string(*group) + ": give that number");
   place.inner_pid = field(status, "NSpid", 64).value_or(pid);
   place.user = field(status, "Uid", 1).value_or(0);
@@ -183,7 +183,7 @@ Outcome<base::ScopedFd> connect_to_process(const TargetPlace& place, const Socke
       if (peer && peer->pid == place.pid) return std::move(*link);
     }
   }
-  return refuse(worst.code, {}, worst.os_error);
+  return refuse(worst.code, {}, {}, worst.os_error);
 }
 
 }  // namespace mixstack::agent_client

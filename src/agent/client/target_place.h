@@ -10,15 +10,21 @@
 
 #include "agent/protocol/message_socket.h"
 #include "base/system/scoped_fd.h"
-#include "mixstack/diagnosis.h"
+#include "mixstack/result.h"
 
 namespace mixstack::agent_client {
 
-template <class T>
-using Outcome = tl::expected<T, Diagnosis>;
-
 /// A failure with its message.
-[[nodiscard]] tl::unexpected<Diagnosis> refuse(ErrorCode code, std::string text, int os_error = 0);
+struct Failure {
+  Error error;
+  std::string_view reason;  ///< a stable name for programs, a literal: "no_agent"
+  std::string text;         ///< what happened and what to do next
+};
+template <class T>
+using Outcome = tl::expected<T, Failure>;
+
+[[nodiscard]] tl::unexpected<Failure> refuse(ErrorCode code, std::string_view reason, std::string text,
+                                             int os_error = 0);
 
 /// The facts of a process that finding its sockets needs. Its root folder is held by descriptor.
 struct TargetPlace {

@@ -15,6 +15,28 @@ std::optional<PackFault> pack_fault_of(const Error& error) {
   return static_cast<PackFault>(error.value - kMark);
 }
 
+std::string_view name_of(PackFault fault) {
+  switch (fault) {
+    case PackFault::damaged_archive:
+      return "pack_damaged";
+    case PackFault::unsafe_path:
+      return "pack_with_unsafe_path";
+    case PackFault::not_a_file:
+      return "pack_with_no_file";
+    case PackFault::too_many_members:
+      return "pack_with_too_many_files";
+    case PackFault::no_core:
+      return "pack_without_core";
+    case PackFault::two_cores:
+      return "pack_with_two_cores";
+    case PackFault::bad_manifest:
+      return "pack_without_manifest";
+    case PackFault::newer_version:
+      return "newer_pack";
+  }
+  return "pack_damaged";
+}
+
 std::string_view words_of(PackFault fault) {
   switch (fault) {
     case PackFault::damaged_archive:

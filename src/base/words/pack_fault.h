@@ -24,6 +24,8 @@ enum class PackFault : std::uint8_t {
 [[nodiscard]] Error error_of(PackFault fault);
 /// Nothing for any other error.
 [[nodiscard]] std::optional<PackFault> pack_fault_of(const Error& error);
+/// For programs: "pack_without_core".
+[[nodiscard]] std::string_view name_of(PackFault fault);
 [[nodiscard]] std::string_view words_of(PackFault fault);
 
 }  // namespace mixstack::words

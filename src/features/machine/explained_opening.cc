@@ -9,8 +9,8 @@ namespace mixstack::machine {
 namespace {
 
 Refused refused(Problem problem, const Error& error, const report::RefusalFacts& facts) {
-  if (problem == Problem::none) return {problem, {}, error};
-  return {problem, report::problem_text(problem, error, facts), error};
+  if (problem == Problem::none) return {problem, {}, error, {}};
+  return {problem, report::problem_text(problem, error, facts), error, report::problem_reason(problem, error, facts)};
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "mixstack/problem.h"
 #include "mixstack/session.h"
@@ -16,6 +17,7 @@ struct Refused {
   Problem problem = Problem::none;
   std::string words{};  ///< a line for what happened, others for what to do; ends with a newline, fit for a terminal
   Error error{};        ///< of the session; code none: it was foreseen, and nothing was tried
+  std::string_view reason{};  ///< for programs: what stands in the way, as `report::problem_reason`; empty: not told
 };
 
 /// The facts that make it impossible, found before anything is tried. `problem` none: try it.

@@ -35,6 +35,10 @@ std::string nobody_called_text(const std::string& name, const RunningPrograms& f
   return text + ".\n" + not_readable_text(found);
 }
 
+std::string_view no_list_name(const Error& error) {
+  return problem_name(error == base::other_pid_namespace_error() ? Problem::foreign_proc : Problem::no_proc);
+}
+
 std::string no_list_text(const Error& error) {
   return error == base::other_pid_namespace_error()
              ? "/proc is that of another pid namespace than ours: what it lists cannot be dumped from "

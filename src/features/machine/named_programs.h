@@ -19,5 +19,7 @@ namespace mixstack::machine {
 
 /// Why there is no list of processes; ends with a newline.
 [[nodiscard]] std::string no_list_text(const Error& error);
+/// The same for programs, as names of problems: "foreign_proc", "no_proc".
+[[nodiscard]] std::string_view no_list_name(const Error& error);
 
 }  // namespace mixstack::machine

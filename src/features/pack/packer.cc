@@ -85,6 +85,7 @@ Result<PackSummary> Packer::write(std::vector<std::byte> notes, const std::vecto
   const std::time_t now = std::time(nullptr);
   pack::Manifest manifest = manifest_of(dumped_, options_, now);
   manifest.left_out = left_out_;
+  manifest.left_out_codes = left_out_codes_;
   if (options_.with_command_line) manifest.command_line = words_.command_line;
   if (options_.with_environment) manifest.environment = words_.environment;
   const pack::Blanker blanker(words_.secrets(recording.regions, public_names(dumped_.dump), !options_.with_environment,
@@ -101,28 +102,30 @@ Result<PackSummary> Packer::write(std::vector<std::byte> notes, const std::vecto
 
 void Packer::say_what_is_left_out() {
   if (!options_.full)
-    leave_out("memory that the dump did not read (heaps, most of all); --full puts in all private memory");
-  if (!options_.with_environment) leave_out("the environment; --with-environment puts it in");
-  if (!options_.with_command_line) leave_out("the command line; --with-command-line puts it in");
+    leave_out("unread_memory",
+              "memory that the dump did not read (heaps, most of all); --full puts in all private memory");
+  if (!options_.with_environment) leave_out("environment", "the environment; --with-environment puts it in");
+  if (!options_.with_command_line) leave_out("command_line", "the command line; --with-command-line puts it in");
   if (!words_.on_stack)
     leave_out(
+        "unknown_stack_end",
         "the upper end of the main stack is not known (no auxiliary vector): pieces of the environment may be in");
   if (words_.environment_is_lost && !options_.with_environment)
-    warn(
-        "the environment cannot be known: the program has none or overwrote it (as setproctitle does). Copies of its "
-        "values elsewhere in memory were not looked for, and may be in");
+    warn("unknown_environment",
+         "the environment cannot be known: the program has none or overwrote it (as setproctitle does). Copies of its "
+         "values elsewhere in memory were not looked for, and may be in");
   if (words_.command_line_is_lost && !options_.with_command_line)
-    warn(
-        "the command line cannot be known: the program overwrote it (as setproctitle does). Copies of its words "
-        "elsewhere in memory were not looked for, and may be in");
-  leave_out("files that no stack runs through");
-  if (dumped_.recording.memory.is_cut()) leave_out("what was read beyond 256 MiB");
+    warn("unknown_command_line",
+         "the command line cannot be known: the program overwrote it (as setproctitle does). Copies of its words "
+         "elsewhere in memory were not looked for, and may be in");
+  leave_out("files_of_no_stack", "files that no stack runs through");
+  if (dumped_.recording.memory.is_cut()) leave_out("beyond_limit", "what was read beyond 256 MiB");
 }
 
 /// The manifest says it, too.
-void Packer::warn(std::string sentence) {
+void Packer::warn(const char* code, std::string sentence) {
   warnings_.push_back(sentence);
-  leave_out(std::move(sentence));
+  leave_out(code, std::move(sentence));
 }
 
 PackSummary Packer::summary_of(const pack::WrittenPack& written, std::uint64_t bytes) {
@@ -134,8 +137,10 @@ PackSummary Packer::summary_of(const pack::WrittenPack& written, std::uint64_t b
   s.written = bytes;
   s.full = options_.full;
   if (written.bytes_gone != 0)
-    leave_out(std::to_string(written.bytes_gone) + " bytes of memory that was given back meanwhile: zeros");
-  for (const std::string& path : written.not_whole) leave_out(path + ", which is too large or shrank meanwhile");
+    leave_out("given_back",
+              std::to_string(written.bytes_gone) + " bytes of memory that was given back meanwhile: zeros");
+  for (const std::string& path : written.not_whole)
+    leave_out("files_not_whole", path + ", which is too large or shrank meanwhile");
   s.left_out = left_out_;
   for (const std::string& warning : warnings_) std::erase(s.left_out, warning);
   s.warnings = warnings_;

@@ -27,7 +27,11 @@ class Packer {
   Packer(Dumped dumped, pack::ProcessWords words, const PackOptions& options, int fd);
   [[nodiscard]] Dumped& dumped() { return dumped_; }
   [[nodiscard]] pack::ProcessNotes process_notes() const;
-  void leave_out(std::string sentence) { left_out_.push_back(std::move(sentence)); }
+  /// `code`: a stable name for programs, a literal.
+  void leave_out(const char* code, std::string sentence) {
+    left_out_.push_back(std::move(sentence));
+    left_out_codes_.emplace_back(code);
+  }
 
   /// `more` is read from `memory` when it is written.
   [[nodiscard]] Result<PackSummary> write(std::vector<std::byte> notes, const std::vector<AddressRange>& more,
@@ -35,7 +39,7 @@ class Packer {
 
  private:
   void say_what_is_left_out();
-  void warn(std::string sentence);
+  void warn(const char* code, std::string sentence);
   [[nodiscard]] PackSummary summary_of(const pack::WrittenPack& written, std::uint64_t bytes);
 
   Dumped dumped_;
@@ -43,7 +47,7 @@ class Packer {
   const PackOptions& options_;
   int fd_;
   AddressRange hole_;
-  std::vector<std::string> left_out_, warnings_;
+  std::vector<std::string> left_out_, left_out_codes_, warnings_;
 };
 
 }  // namespace mixstack::packing

@@ -82,11 +82,12 @@ Result<PackSummary> packed_process(std::uint32_t pid, const PackOptions& options
   pack::PresentMemory present;
   if (options.full) {
     present = pack::present_memory(pid, regions);
-    packer.leave_out("the order of events: memory other than stacks was copied while the process ran on");
-    if (present.swapped != 0) packer.leave_out(std::to_string(present.swapped) + " bytes of memory in swap");
+    packer.leave_out("order_of_events",
+                     "the order of events: memory other than stacks was copied while the process ran on");
+    if (present.swapped != 0) packer.leave_out("swapped", std::to_string(present.swapped) + " bytes of memory in swap");
     if (present.unknown != 0)
-      packer.leave_out(std::to_string(present.unknown) +
-                       " bytes of memory of which the kernel does not say whether it is there");
+      packer.leave_out("perhaps_present", std::to_string(present.unknown) +
+                                              " bytes of memory of which the kernel does not say whether it is there");
   }
   auto notes = pack::notes_of(packer.process_notes(), packer.dumped().recording);
   auto summary = packer.write(std::move(notes), present.ranges, memory);

@@ -20,10 +20,11 @@ using agent_client::AgentClient;
 using agent_client::TargetPlace;
 using Verb = AgentArguments::Verb;
 
-ExitCode complain(const Environment& environment, const Diagnosis& why) {
+ExitCode complain(const Environment& environment, const agent_client::Failure& why) {
   const std::string system =
       why.error.os_error == 0 ? "" : " (" + std::generic_category().message(why.error.os_error) + ")";
-  return complain(environment, report::escape_for_terminal(why.text) + system, exit_code_of_agent(why.error));
+  return complain(environment, {why.reason, {}, why.error.os_error}, report::escape_for_terminal(why.text) + system,
+                  exit_code_of_agent(why.error));
 }
 
 /// `record` starts sampling itself, and its end stops it; the process writes no file then.
@@ -37,8 +38,8 @@ ExitCode print(const Environment& environment, std::string_view text) {
   FdOutput out(environment.out);
   out.write(text);
   if (out.error() == 0) return ExitCode::ok;
-  return complain(environment, fmt::format("cannot write: {}", std::generic_category().message(out.error())),
-                  ExitCode::output);
+  return complain(environment, {"not_written", {}, out.error()},
+                  fmt::format("cannot write: {}", std::generic_category().message(out.error())), ExitCode::output);
 }
 
 ExitCode print_status(const AgentArguments& arguments, const Environment& environment,
@@ -58,8 +59,8 @@ ExitCode write_profile(const AgentArguments& arguments, const Environment& envir
 ExitCode record(const AgentArguments& arguments, const Environment& environment, const TargetPlace& place) {
   // Checked before recording, so that no recording is lost.
   if (!arguments.out.empty() && arguments.out != "-")
-    if (const std::string fault = files::fault_of_place(arguments.out); !fault.empty())
-      return complain(environment, fault, ExitCode::output);
+    if (const auto fault = files::fault_of_place(arguments.out); !fault.words.empty())
+      return complain(environment, {"no_output", {}, fault.os_error}, fault.words, ExitCode::output);
   // Attached without a rate: the record request starts sampling, and its end stops it.
   auto attached = agent_client::connect_or_attach(place, arguments.library, {}, arguments.timeout);
   if (!attached) return complain(environment, attached.error());
@@ -71,9 +72,9 @@ ExitCode record(const AgentArguments& arguments, const Environment& environment,
       attached->client.record(agent_client::settings_text(settings), time, [&] { return signals.wait(0) != 0; });
   if (!recording) return complain(environment, recording.error());
   const ExitCode written = write_profile(arguments, environment, recording->profile);
-  FdOutput(environment.err).write(agent_client::recording_text(*recording, settings));
+  remark(environment, {"recorded"}, agent_client::recording_text(*recording, settings));
   if (written != ExitCode::ok || recording->is_whole) return written;
-  return complain(environment,
+  return complain(environment, {"ended_early"},
                   fmt::format("the recording of process {} ended early: {}", arguments.pid, recording->why),
                   ExitCode::partial);
 }

@@ -17,7 +17,7 @@ namespace {
 /// Says that a file is cut or damaged; returns whether it is.
 bool say_what_is_missing(const Recording& recording, const std::string& path, const Environment& environment) {
   const std::string text = formats::cut_text(recording, path);
-  FdOutput(environment.err).write(text);
+  remark(environment, {"cut", {}, 0, path}, text);
   return !text.empty();
 }
 
@@ -33,12 +33,13 @@ ExitCode run_convert(const ConvertArguments& arguments, const Environment& envir
   if (!symbols.path.empty()) warn_of_missing_folders(symbols, environment);
   const auto named = symbol_answers::with_names(std::move(*read), symbols);
   const Recording& recording = named.recording;
-  FdOutput errors(environment.err);
-  errors.write(named.failures);
+  remark(environment, {"symbols_failed"}, named.failures);
   if (!arguments.quiet) {
-    errors.write(named.nameless + formats::changed_text(recording, arguments.in));
-    if (!named.said_nameless) errors.write(formats::nameless_text(recording, arguments.in));
-    errors.write(formats::empty_words(recording, arguments.format, arguments.options));
+    remark(environment, {"nameless", {}, 0, arguments.in}, named.nameless);
+    remark(environment, {"changed_by_reading", {}, 0, arguments.in}, formats::changed_text(recording, arguments.in));
+    if (!named.said_nameless)
+      remark(environment, {"nameless", {}, 0, arguments.in}, formats::nameless_text(recording, arguments.in));
+    remark(environment, {"nothing_to_show"}, formats::empty_words(recording, arguments.format, arguments.options));
   }
   const ExitCode written =
       write_file(arguments.out, formats::is_text(arguments.format), environment,
@@ -53,12 +54,15 @@ ExitCode run_diff(const DiffArguments& arguments, const Environment& environment
   if (!after) return after.error();
   bool is_cut = say_what_is_missing(*before, arguments.before, environment);
   is_cut = say_what_is_missing(*after, arguments.after, environment) || is_cut;
-  std::string text = formats::changed_text(*before, arguments.before) + formats::changed_text(*after, arguments.after);
-  // The text format contains this warning itself.
-  if (const std::string words = formats::different_modes(*before, *after);
-      !words.empty() && arguments.format != formats::Format::text)
-    text += "mixstack: " + words + "\n";
-  if (!arguments.quiet) FdOutput(environment.err).write(text);
+  if (!arguments.quiet) {
+    remark(environment, {"changed_by_reading", {}, 0, arguments.before},
+           formats::changed_text(*before, arguments.before));
+    remark(environment, {"changed_by_reading", {}, 0, arguments.after}, formats::changed_text(*after, arguments.after));
+    // The text format contains this warning itself.
+    const std::string words = formats::different_modes(*before, *after);
+    if (!words.empty() && arguments.format != formats::Format::text)
+      remark(environment, {"different_modes"}, "mixstack: " + words + "\n");
+  }
   const ExitCode written = write_file(arguments.out, true, environment, [&](report::Writer& out) {
     formats::write_diff(out, arguments.format, {*before, arguments.before}, {*after, arguments.after},
                         arguments.options);

@@ -76,13 +76,14 @@ int write_report(const DumpArguments& arguments, const Environment& environment,
 ExitCode print(const DumpArguments& arguments, const Environment& environment, const ProcessDump& dump,
                std::span<const RuntimeCounters> counters) {
   if (const int error = write_report(arguments, environment, dump, counters); error != 0) {
-    return complain(environment,
+    return complain(environment, {"not_written", {}, error},
                     fmt::format("the report could not be written: {}", std::generic_category().message(error)),
                     ExitCode::output);
   }
   const auto absent = report::absent_threads(dump, arguments.options.threads);
   for (const ThreadId tid : absent)
-    FdOutput(environment.err).write(fmt::format("mixstack: process {} has no thread {}\n", dump.target.pid, tid));
+    (void)complain(environment, {"no_such_thread"}, fmt::format("process {} has no thread {}", dump.target.pid, tid),
+                   ExitCode::partial);
   return absent.empty() && !report::is_partial(report::summarize(dump)) ? ExitCode::ok : ExitCode::partial;
 }
 
@@ -97,8 +98,8 @@ void announce_wait(const std::string& path, const Environment& environment) {
   struct stat st {};
   const bool is_shells = path == "-" || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
   if (is_shells || ::stat(path.c_str(), &st) != 0 || !S_ISFIFO(st.st_mode)) return;
-  FdOutput(environment.err)
-      .write(fmt::format("mixstack: waiting for a writer of {}\n", report::escape_for_terminal(path)));
+  remark(environment, {"waits_for_writer", {}, 0, path},
+         fmt::format("mixstack: waiting for a writer of {}\n", report::escape_for_terminal(path)));
 }
 
 tl::expected<OpenedTarget, ExitCode> open_core(const DumpArguments& arguments, const SymbolOptions& symbols,
@@ -118,8 +119,7 @@ tl::expected<OpenedTarget, ExitCode> open_core(const DumpArguments& arguments, c
   }
   options.symbols = symbols;
   const auto complain = [&environment, stored, path = options.path](const Error& error) {
-    FdOutput(environment.err).write("mixstack: " + report::core_problem_text(error, path));
-    return exit_code_of_core(error);
+    return complain_of_core(environment, error, path);
   };
   announce_wait(options.path, environment);
   auto session = environment.open_core(options);
@@ -132,9 +132,11 @@ tl::expected<OpenedTarget, ExitCode> open_core(const DumpArguments& arguments, c
 std::optional<ExitCode> complain_of_bpf(const Error& error, const Environment& environment) {
   const bpf::BpfRefusal refusal = bpf::explain_bpf_refusal(error);
   if (refusal == bpf::BpfRefusal::none) return std::nullopt;
-  FdOutput(environment.err).write("mixstack: " + bpf::refusal_text(refusal, error));
-  if (refusal == bpf::BpfRefusal::memory) return ExitCode::resources;
-  return error.code == ErrorCode::permission_denied ? ExitCode::permission : ExitCode::unsupported;
+  const ExitCode code = refusal == bpf::BpfRefusal::memory           ? ExitCode::resources
+                        : error.code == ErrorCode::permission_denied ? ExitCode::permission
+                                                                     : ExitCode::unsupported;
+  return complain(environment, {"no_bpf", bpf::refusal_name(refusal), error.os_error},
+                  bpf::refusal_text(refusal, error), code);
 }
 
 tl::expected<OpenedTarget, ExitCode> open_process(const DumpArguments& arguments, const SymbolOptions& symbols,

@@ -5,6 +5,13 @@
 
 namespace mixstack::cli {
 
+std::string_view exit_code_name(ExitCode code) {
+  constexpr std::string_view kNames[] = {
+      "ok",      "internal",        "usage",  "no_such_process", "permission", "already_traced", "unsupported",
+      "partial", "process_changed", "output", "resources",       "stuck",      "may_end"};
+  return kNames[static_cast<std::size_t>(code)];
+}
+
 ExitCode exit_code_of(Problem problem) {
   switch (problem) {
     case Problem::none:

@@ -1,6 +1,8 @@
 // Exit codes of the command. Stable: scripts depend on them. Documented in docs/exit-codes.md and --help.
 #pragma once
 
+#include <string_view>
+
 #include "mixstack/problem.h"
 #include "mixstack/result.h"
 
@@ -21,6 +23,9 @@ enum class ExitCode : int {
   stuck = 11,           ///< `why` found something that is stuck
   may_end = 12,         ///< `why` found waits for each other that end by their own time-out
 };
+
+/// Its name in docs/exit-codes.md: "no_such_process".
+[[nodiscard]] std::string_view exit_code_name(ExitCode code);
 
 /// The exit code of a problem.
 [[nodiscard]] ExitCode exit_code_of(Problem problem);

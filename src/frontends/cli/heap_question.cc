@@ -30,8 +30,8 @@ std::function<bool(std::uint64_t)> heap_question(bool is_process, std::uint64_t 
   return [is_process, limit, &environment](std::uint64_t bytes) {
     if (!is_process) return true;
     const bool is_allowed = bytes <= limit;
-    FdOutput(environment.err)
-        .write("mixstack: " + (is_allowed ? report::heap_stop_words(bytes) : report::heap_refused_words(bytes)) + "\n");
+    remark(environment, {is_allowed ? "heap_stop" : "heap_too_large"},
+           "mixstack: " + (is_allowed ? report::heap_stop_words(bytes) : report::heap_refused_words(bytes)) + "\n");
     return is_allowed;
   };
 }

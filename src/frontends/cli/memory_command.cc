@@ -21,7 +21,8 @@ ExitCode write_as(const MemoryArguments& arguments, const Environment& environme
   if (arguments.format != MemoryFormat::moment) return write_answer_to(arguments.out, environment, write);
   const ExitCode code = write_file(arguments.out, false, environment, write);
   if (code == ExitCode::ok)
-    FdOutput(environment.err).write("mixstack: wrote " + report::escape_for_terminal(arguments.out) + "\n");
+    remark(environment, {"wrote", {}, 0, arguments.out},
+           "mixstack: wrote " + report::escape_for_terminal(arguments.out) + "\n");
   return code;
 }
 
@@ -77,9 +78,8 @@ ExitCode run_memory(const MemoryArguments& arguments, const Environment& environ
     return write_moment_out(arguments, environment, answer_of(std::move(*moment)));
   }
   if (!arguments.core.path.empty() && !arguments.types && !arguments.holders) {
-    FdOutput(environment.err)
-        .write("mixstack: a core does not say what was resident: it has --types and --holders alone\n");
-    return ExitCode::usage;
+    return complain(environment, "a core does not say what was resident: it has --types and --holders alone",
+                    ExitCode::usage);
   }
   DumpArguments of;
   of.pid = arguments.pid;

@@ -13,12 +13,26 @@ namespace mixstack::cli {
 
 using files::FdOutput;
 
-/// Says "mixstack: WORDS" on standard error, and answers the code.
+/// The part of a message that programs read.
+struct MessageName {
+  std::string_view code;      ///< a stable name; empty: that of the exit code
+  std::string_view reason{};  ///< what stands in the way, where the code has several causes; empty: none known
+  int os_error = 0;           ///< errno
+  std::string subject{};      ///< the file, process or address concerned; empty: none
+};
+/// Says "mixstack: WORDS" on standard error, or, where programs read it, a line of JSON. Answers the exit code.
+ExitCode complain(const Environment& environment, const MessageName& name, std::string words, ExitCode code);
+/// Something that is no failure: exit code 0 in JSON. `lines`: as they are written, each with its "mixstack: "; nothing
+/// is said where there are none.
+void remark(const Environment& environment, const MessageName& name, const std::string& lines);
+/// As the first one, without a name of its own.
 ExitCode complain(const Environment& environment, const std::string& words, ExitCode code);
 /// Reports why nothing was written, and answers the exit code for it.
 ExitCode complain(const Environment& environment, const files::NotWritten& why);
 /// Reports why a process cannot be looked at, and answers the exit code for it.
 ExitCode complain(const Environment& environment, const machine::Refused& refused);
+/// Reports why a core cannot be read, and answers the exit code for it.
+ExitCode complain_of_core(const Environment& environment, const Error& error, const std::string& path);
 
 /// `files::write_output` to a file, or for "-" to standard output. Reports errors.
 [[nodiscard]] ExitCode write_file(const std::string& path, bool is_text, const Environment& environment,

@@ -15,7 +15,6 @@
 #include "frontends/cli/version.h"
 #include "mixstack/pack.h"
 #include "output/files/output_file.h"
-#include "output/report/core_errors.h"
 #include "output/report/escape.h"
 
 namespace mixstack::cli {
@@ -23,12 +22,11 @@ namespace {
 
 ExitCode cannot_write(const Environment& environment, const std::string& path, const Error& error) {
   const std::string name = path == "-" ? "standard output" : report::escape_for_terminal(path);
-  std::string text = fmt::format("mixstack: {} could not be written: {}; nothing is left of it\n", name,
+  std::string text = fmt::format("{} could not be written: {}; nothing is left of it", name,
                                  std::generic_category().message(error.os_error));
   if (error.code == ErrorCode::invalid_argument && error.os_error == EEXIST)
-    text = fmt::format("mixstack: {} is there already: --force replaces a file, and nothing else\n", name);
-  FdOutput(environment.err).write(text);
-  return ExitCode::output;
+    text = fmt::format("{} is there already: --force replaces a file, and nothing else", name);
+  return complain(environment, {"not_written", {}, error.os_error}, text, ExitCode::output);
 }
 
 PackOptions options_of(const PackArguments& arguments) {
@@ -67,8 +65,7 @@ std::optional<PackSummary> pack_core(const PackArguments& arguments, const Envir
   if (error.code == ErrorCode::io_error && error.value == kPackNotWritten) {
     code = cannot_write(environment, arguments.out, error);
   } else {
-    FdOutput(environment.err).write("mixstack: " + report::core_problem_text(error, arguments.core.path));
-    code = exit_code_of_core(error);
+    code = complain_of_core(environment, error, arguments.core.path);
   }
   return std::nullopt;
 }
@@ -84,8 +81,7 @@ ExitCode run_pack(const PackArguments& arguments, const Environment& environment
     if (!made) return cannot_write(environment, arguments.out, made.error());
     file.emplace(std::move(*made));
   } else if (::isatty(environment.out) == 1) {
-    FdOutput(environment.err).write("mixstack: a pack is nothing for a terminal: -o FILE\n");
-    return ExitCode::usage;
+    return complain(environment, {"not_for_terminal"}, "a pack is nothing for a terminal: -o FILE", ExitCode::usage);
   }
   const int fd = file ? file->fd() : environment.out;
   ExitCode code = ExitCode::internal;

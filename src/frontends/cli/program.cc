@@ -37,7 +37,6 @@ std::function<Result<std::unique_ptr<Session>>(std::uint32_t pid)> process_opene
 
 int run_program(std::vector<std::string> arguments, const Environment& environment) {
   const Invocation invocation = parse_arguments(std::move(arguments));
-  FdOutput errors(environment.err);
   switch (invocation.action) {
     case Invocation::Action::dump:
       return static_cast<int>(run_dump(invocation.dump, environment));
@@ -73,9 +72,10 @@ int run_program(std::vector<std::string> arguments, const Environment& environme
     case Invocation::Action::usage_error:
       break;
   }
-  errors.write(fmt::format("mixstack: {}\nTry 'mixstack {}{}--help'.\n", invocation.text, invocation.command,
-                           invocation.command.empty() ? "" : " "));
-  return static_cast<int>(ExitCode::usage);
+  return static_cast<int>(complain(environment,
+                                   fmt::format("{}\nTry 'mixstack {}{}--help'.", invocation.text, invocation.command,
+                                               invocation.command.empty() ? "" : " "),
+                                   ExitCode::usage));
 }
 
 }  // namespace mixstack::cli

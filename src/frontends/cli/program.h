@@ -25,7 +25,8 @@ struct Environment {
   std::function<Result<std::unique_ptr<Session>>(std::uint32_t pid)> open_process = process_opener();
   std::function<Result<std::unique_ptr<Session>>(std::uint32_t pid)> open_unstopped = open_unstopped_process;
   std::function<Result<std::unique_ptr<Session>>(const CoreOptions& options)> open_core = Session::open_core;
-  std::string search_path;  ///< PATH, to find coredumpctl and less
+  bool json_messages = false;  ///< each failure on `err` is a line of JSON (docs/automation.md)
+  std::string search_path;     ///< PATH, to find coredumpctl and less
   /// Takes large objects that need no destruction, because the process ends soon.
   std::function<void(std::shared_ptr<void>)> leave_to_the_end = [](const std::shared_ptr<void>&) {};
 };

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -137,6 +138,22 @@ TEST(Program, EachRefusalHasItsExitCode) {
     EXPECT_NE(refused.err.find(child.pid()), std::string::npos) << refused.err;
     EXPECT_EQ(run({"dump", child.pid()}, opens(fail(code))).exit_code, exit_code);
   }
+}
+
+TEST(Program, MessagesAreJsonForWhoWantsIt) {
+  const Child child;
+  Environment environment = refuses({ErrorCode::process_changed, 0, 0});
+  environment.json_messages = true;
+  auto message = nlohmann::json::parse(run({"dump", child.pid()}, environment).err);
+  EXPECT_EQ(message["code"], "process_changed");
+  EXPECT_EQ(message["exit_code"], 8);
+  EXPECT_TRUE(message["reason"].is_null());
+  EXPECT_TRUE(message["text"].get<std::string>().starts_with("pid " + child.pid()));
+  message = nlohmann::json::parse(run({"dump", "--core", "/nowhere/core"}, environment).err);
+  EXPECT_EQ(message["code"], "not_found");
+  EXPECT_EQ(message["os_error"], ENOENT);
+  message = nlohmann::json::parse(run({"no-such-command"}, environment).err);
+  EXPECT_EQ(message["code"], "usage");
 }
 
 TEST(Program, UsageErrorsPointToTheHelpOfTheirCommand) {

@@ -17,8 +17,8 @@ namespace {
 constexpr std::chrono::milliseconds kCpuInterval{200};
 
 ExitCode complain_of_list(const Environment& environment, const Error& error) {
-  FdOutput(environment.err).write("mixstack: " + machine::no_list_text(error));
-  return ExitCode::resources;
+  return complain(environment, {machine::no_list_name(error), {}, error.os_error}, machine::no_list_text(error),
+                  ExitCode::resources);
 }
 
 /// Lines like "4711 orders".
@@ -54,8 +54,7 @@ tl::expected<std::vector<std::uint32_t>, ExitCode> pids_called(const std::string
   if (!found) return tl::unexpected(complain_of_list(environment, found.error()));
   auto pids = machine::pids_called(name, *found);
   if (!pids.empty()) return pids;
-  FdOutput(environment.err).write("mixstack: " + machine::nobody_called_text(name, *found));
-  return tl::unexpected(ExitCode::no_such_process);
+  return tl::unexpected(complain(environment, machine::nobody_called_text(name, *found), ExitCode::no_such_process));
 }
 
 tl::expected<std::uint32_t, ExitCode> pid_called(const std::string& name, const Environment& environment) {

@@ -8,6 +8,7 @@
 #include "frontends/cli/record_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -45,7 +46,8 @@ constexpr std::chrono::milliseconds kUntilReaped{1000};  // we see a process end
 
 /// Reports that a program ended before a sample was taken.
 ExitCode complain_of_nothing(const LaunchedProgram& program, const Environment& environment) {
-  return complain(environment, program.end_words() + " before a sample could be taken; nothing is written",
+  return complain(environment, {"no_sample"},
+                  program.end_words() + " before a sample could be taken; nothing is written",
                   ExitCode::process_changed);
 }
 
@@ -58,12 +60,12 @@ ExitCode open_program(const RecordArguments& arguments, const Environment& envir
                       std::optional<LaunchedProgram>& program) {
   const auto user = base::asking_user();
   if (user && !arguments.quiet)
-    FdOutput(environment.err)
-        .write(fmt::format("mixstack: sudo: the program runs as {}, who asked; as root: sudo env -u SUDO_UID ...\n",
-                           user_words(*user)));
+    remark(environment, {"runs_as_user"},
+           fmt::format("mixstack: sudo: the program runs as {}, who asked; as root: sudo env -u SUDO_UID ...\n",
+                       user_words(*user)));
   auto started = LaunchedProgram::start(arguments.command, arguments.subprocesses, user);
   if (!started)
-    return complain(environment,
+    return complain(environment, {"not_started", {}, started.error().os_error},
                     fmt::format("cannot start {}: {}", report::escape_for_terminal(arguments.command.front()),
                                 std::generic_category().message(started.error().os_error)),
                     ExitCode::no_such_process);
@@ -81,7 +83,8 @@ ExitCode open_program(const RecordArguments& arguments, const Environment& envir
 ExitCode open_again(RecordingParts& parts, const Environment& environment) {
   const auto reopened = parts.open_again();
   for (const std::uint32_t pid : reopened.ended)
-    FdOutput(environment.err).write(fmt::format("mixstack: process {} has ended: it is not recorded any more\n", pid));
+    remark(environment, {"process_ended", {}, 0, std::to_string(pid)},
+           fmt::format("mixstack: process {} has ended: it is not recorded any more\n", pid));
   if (reopened.failed_pid != 0) return complain_of(environment, reopened.fault, reopened.failed_pid);
   return reopened.is_any ? ExitCode::ok : ExitCode::process_changed;
 }
@@ -112,13 +115,14 @@ class LivePage {
   /// False: the failure was reported.
   [[nodiscard]] bool start(const RecordArguments& arguments, const Environment& environment) {
     const auto address = server_.start(arguments.port);
-    FdOutput errors(environment.err);
-    if (address) {
-      errors.write(fmt::format("mixstack: {}\nmixstack: open this address; Ctrl-C ends it\n", *address));
-    } else {
-      errors.write(fmt::format("mixstack: nothing can be served at port {}: {}\n", arguments.port,
-                               std::generic_category().message(address.error().os_error)));
-    }
+    if (address)
+      remark(environment, {"serves", {}, 0, *address},
+             fmt::format("mixstack: {}\nmixstack: open this address; Ctrl-C ends it\n", *address));
+    else
+      (void)complain(environment, {"not_served", {}, address.error().os_error},
+                     fmt::format("nothing can be served at port {}: {}", arguments.port,
+                                 std::generic_category().message(address.error().os_error)),
+                     ExitCode::output);
     return address.has_value();
   }
   void show(Recordings& recordings) {
@@ -127,7 +131,7 @@ class LivePage {
   /// Shows the finished recording until a signal comes.
   void keep(Recordings& recordings, const files::EndSignals& signals, const Environment& environment) {
     server_.publish(std::make_shared<const Recording>(recordings.shared().recording), true);
-    FdOutput(environment.err).write("mixstack: the page is there until Ctrl-C\n");
+    remark(environment, {"page_stays"}, "mixstack: the page is there until Ctrl-C\n");
     while (signals.wait(1000) == 0) {
     }
   }
@@ -187,12 +191,14 @@ ExitCode write_file(const RecordingOutput& output, const Recording& recording, u
   if (written.fault) {
     const ExitCode code = complain(environment, *written.fault);
     if (written.rescued.empty()) return code;
-    return complain(environment,
+    return complain(environment, {"kept", {}, 0, written.rescued},
                     fmt::format("the recording is kept as {0}: mixstack convert {0} -o FILE", written.rescued), code);
   }
-  std::string text = output.empty_words(recording);
-  if (written.path != "-") text += fmt::format("mixstack: wrote {}\n", report::escape_for_terminal(written.path));
-  if (!quiet) FdOutput(environment.err).write(text);
+  if (quiet) return ExitCode::ok;
+  remark(environment, {"nothing_to_show"}, output.empty_words(recording));
+  if (written.path != "-")
+    remark(environment, {"wrote", {}, 0, written.path},
+           fmt::format("mixstack: wrote {}\n", report::escape_for_terminal(written.path)));
   return ExitCode::ok;
 }
 
@@ -204,7 +210,7 @@ ExitCode write_one(const RecordArguments& arguments, const std::optional<Recordi
     written = write_file(*output, recording, arguments.rotate.count() == 0 ? 0 : parts.number(), arguments.quiet,
                          environment);
   if (!arguments.quiet)
-    FdOutput(environment.err).write(report::summary_text(recording, arguments.stats, parts.now().is_throttled()));
+    remark(environment, {"recorded"}, report::summary_text(recording, arguments.stats, parts.now().is_throttled()));
   return written;
 }
 
@@ -213,10 +219,10 @@ ExitCode write_one(const RecordArguments& arguments, const std::optional<Recordi
 int say_end(LaunchedProgram& program, RunEnd end, const std::vector<std::uint32_t>& living, bool quiet,
             const Environment& environment) {
   const bool has_ended = program.has_ended(end == RunEnd::process ? kUntilReaped : std::chrono::milliseconds(0));
-  std::string text;
-  if (has_ended) text += fmt::format("mixstack: {}\n", program.end_words());
-  if (!living.empty()) text += fmt::format("mixstack: running on: {}\n", record::names_of(living));
-  if (!quiet) FdOutput(environment.err).write(text);
+  if (has_ended && !quiet) remark(environment, {"program_ended"}, fmt::format("mixstack: {}\n", program.end_words()));
+  if (!living.empty() && !quiet)
+    remark(environment, {"run_on", {}, 0, fmt::format("{}", fmt::join(living, ","))},
+           fmt::format("mixstack: running on: {}\n", record::names_of(living)));
   return has_ended && end != RunEnd::caller ? program.exit_status() : 0;
 }
 
@@ -278,9 +284,9 @@ push::PieceSenderOptions push_options(const RecordArguments& arguments, const En
   options.version = version_number();
   options.usual_spool = symbol_answers::user_cache_folder("push");
   options.proxies = symbol_answers::proxies_of_environment();
-  options.say = [&environment, &progress](const std::string& text) {
+  options.say = [&environment, &progress](const push::PushNews& news, const std::string& text) {
     progress.end();
-    FdOutput(environment.err).write("mixstack: " + text + "\n");
+    remark(environment, {news.code, news.reason}, "mixstack: " + text + "\n");
   };
   return options;
 }
@@ -290,8 +296,8 @@ push::PieceSenderOptions push_options(const RecordArguments& arguments, const En
 int run_record(const RecordArguments& arguments, const Environment& environment) {
   const auto output = output_for(arguments, environment);
   if (!output)
-    return static_cast<int>(
-        complain(environment, output.error().words, output.error().is_usage ? ExitCode::usage : ExitCode::output));
+    return static_cast<int>(complain(environment, {"no_output", {}, output.error().os_error}, output.error().words,
+                                     output.error().is_usage ? ExitCode::usage : ExitCode::output));
   const files::EndSignals signals;
   Onlookers onlookers{.progress = ProgressLine(environment.err, arguments.quiet), .page = {}, .push = {}};
   if (!arguments.push.empty()) {

@@ -34,27 +34,33 @@ record::RecorderOptions recorder_options(const RecordArguments& arguments) {
   return options;
 }
 
-ExitCode complain_of(const Environment& environment, const Error& error, std::uint32_t pid) {
+namespace {
+
+ExitCode complain_with(const std::vector<std::string>& notes, const Environment& environment, const Error& error,
+                       std::uint32_t pid) {
   report::RefusalFacts facts = machine::read_refusal_facts(pid);
   facts.capabilities = machine::kRecordCapabilities;
   facts.enough_files = record::enough_files(record::threads_of(pid));
   const report::Problem problem = report::problem_of(error, facts);
-  FdOutput(environment.err).write("mixstack: " + report::problem_text(problem, error, facts));
-  return exit_code_of(problem);
+  std::string words = report::problem_text(problem, error, facts);
+  for (const std::string& note : notes) words += "  " + report::escape_for_terminal(note) + "\n";
+  return complain(environment, {problem_name(problem), report::problem_reason(problem, error, facts), error.os_error},
+                  words, exit_code_of(problem));
+}
+
+}  // namespace
+
+ExitCode complain_of(const Environment& environment, const Error& error, std::uint32_t pid) {
+  return complain_with({}, environment, error, pid);
 }
 
 ExitCode complain_of(const Environment& environment, const record::NotOpened& fault, std::uint32_t pid) {
-  if (!fault.is_without_stops) {
-    const ExitCode code = complain_of(environment, fault.error, pid);
-    for (const std::string& note : fault.notes)
-      FdOutput(environment.err).write("  " + report::escape_for_terminal(note) + "\n");
-    return code;
-  }
-  std::string text = fmt::format("mixstack: pid {} ({}): nothing that shows stacks without a stop is allowed here.\n",
-                                 pid, record::name_of(pid));
+  if (!fault.is_without_stops) return complain_with(fault.notes, environment, fault.error, pid);
+  std::string text = fmt::format("pid {} ({}): nothing that shows stacks without a stop is allowed here.\n", pid,
+                                 record::name_of(pid));
   for (const std::string& note : fault.notes) text += "  " + report::escape_for_terminal(note) + "\n";
-  FdOutput(environment.err).write(text + "  Or leave out --no-stop: threads are then stopped for a moment.\n");
-  return ExitCode::permission;
+  return complain(environment, {"nothing_without_stop"},
+                  text + "  Or leave out --no-stop: threads are then stopped for a moment.", ExitCode::permission);
 }
 
 }  // namespace mixstack::cli

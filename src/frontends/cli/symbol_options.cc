@@ -14,7 +14,7 @@ SymbolOptions symbol_options(const DumpArguments& arguments) {
 
 void warn_of_missing_folders(const SymbolOptions& options, const Environment& environment) {
   for (const std::string& words : symbol_answers::missing_folders(options))
-    FdOutput(environment.err).write("mixstack: warning: symbol path: " + words + "\n");
+    remark(environment, {"no_symbol_folder"}, "mixstack: warning: symbol path: " + words + "\n");
 }
 
 }  // namespace mixstack::cli

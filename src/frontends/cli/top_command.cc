@@ -185,7 +185,7 @@ End Top::write_table() {
   out.write(top::table_text(browser_, recorder_.facts(), arguments_.rows) + "\n");
   if (out.error() == EINTR) return End::reader;
   if (out.error() == 0) return End::none;
-  (void)complain(environment_,
+  (void)complain(environment_, {"not_written", {}, out.error()},
                  fmt::format("the table could not be written: {}", std::generic_category().message(out.error())),
                  ExitCode::output);
   return End::output;
@@ -224,7 +224,8 @@ ExitCode Top::run(const TerminalSignals& signals, const std::optional<std::strin
   if (const auto begun = recorder_.begin(); !begun) return complain_of(environment_, begun.error(), pid_);
   if (terminal && !terminal->empty()) screen_ = TopScreen::open(*terminal, STDIN_FILENO, environment_.out);
   if (terminal && !screen_)
-    FdOutput(environment_.err).write("mixstack: this type of terminal is not known here (TERM): text, then\n");
+    remark(environment_, {"unknown_terminal"},
+           "mixstack: this type of terminal is not known here (TERM): text, then\n");
   const End end = screen_ ? show_at_terminal(signals) : show_as_text(signals);
   screen_.reset();
   if (end == End::output) return ExitCode::output;

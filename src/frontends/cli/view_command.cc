@@ -37,7 +37,7 @@ ExitCode run_view(const ViewArguments& arguments, const Environment& environment
   server.publish(std::make_shared<const Recording>(std::move(*recording)), false);
   const auto address = server.start(arguments.port);
   if (!address) {
-    return complain(environment,
+    return complain(environment, {"not_served", {}, address.error().os_error},
                     fmt::format("nothing can be served at port {}: {}", arguments.port,
                                 std::generic_category().message(address.error().os_error)),
                     ExitCode::output);
@@ -45,7 +45,7 @@ ExitCode run_view(const ViewArguments& arguments, const Environment& environment
   FdOutput out(environment.out);
   out.write(fmt::format("{}\n", *address));
   if (out.error() != 0) return ExitCode::output;
-  FdOutput(environment.err).write("mixstack: open this address; Ctrl-C ends it\n");
+  remark(environment, {"serves", {}, 0, *address}, "mixstack: open this address; Ctrl-C ends it\n");
   follow(arguments, signals, server, environment, file);
   return ExitCode::ok;
 }

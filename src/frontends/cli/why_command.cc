@@ -107,9 +107,9 @@ ExitCode answer(const WhyArguments& arguments, const Environment& environment, A
   auto now = asked.why.ask(why_options(arguments, environment));
   if (!now) return asked.complain(now.error());
   if (now->not_sampled.code != ErrorCode::none)
-    FdOutput(environment.err)
-        .write(fmt::format("mixstack: what process {} runs could not be sampled: {}\n", arguments.pid,
-                           describe(now->not_sampled)));
+    remark(environment, {"not_sampled", to_string(now->not_sampled.code), now->not_sampled.os_error},
+           fmt::format("mixstack: what process {} runs could not be sampled: {}\n", arguments.pid,
+                       describe(now->not_sampled)));
   Since since;
   if (asked.before) since.unmoved = mixstack::unmoved(*asked.before, *now);
   if (now->health) since.changes = asked.history.add(*now->health, time_of_day());

@@ -172,6 +172,13 @@ tl::expected<FetchEnd, Diagnosis> FetchProcess::send(const std::string& url, con
   });
 }
 
+std::string_view outcome_name(FetchOutcome outcome) {
+  constexpr std::string_view kNames[] = {"done",      "not_found", "http_status", "no_connection", "no_such_host",
+                                         "timed_out", "too_large", "cut_short",   "redirects",     "untrusted",
+                                         "garbled",   "failed",    "fetcher",     "given_up"};
+  return kNames[static_cast<std::size_t>(outcome)];
+}
+
 std::string outcome_words(const FetchEnd& end) {
   switch (end.outcome) {
     case FetchOutcome::done:

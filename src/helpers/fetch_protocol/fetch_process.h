@@ -77,6 +77,8 @@ class FetchProcess {
 };
 
 /// "it cannot be reached (Connection refused)", "it sent less than it said"; empty for `done` and `not_found`.
+/// For programs, a literal: "timed_out"; "http_status": refused.
+[[nodiscard]] std::string_view outcome_name(FetchOutcome outcome);
 [[nodiscard]] std::string outcome_words(const FetchEnd& end);
 /// Whether another request to the same server would soon fail the same way.
 [[nodiscard]] bool is_hopeless(FetchOutcome outcome);

@@ -70,11 +70,12 @@ tl::expected<base::ScopedFd, int> OutputDevice::open() const {
   }
 }
 
-std::string fault_of_place(const std::string& path) {
+PlaceFault fault_of_place(const std::string& path) {
   constexpr std::string_view kElsewhere = ". Nothing was recorded; another place: -o FILE";
   const auto refused = [&](const std::string& place, int error) {
-    return "nothing can be written in " + report::escape_for_terminal(place) + ": " +
-           std::generic_category().message(error) + std::string(kElsewhere);
+    return PlaceFault{"nothing can be written in " + report::escape_for_terminal(place) + ": " +
+                          std::generic_category().message(error) + std::string(kElsewhere),
+                      error};
   };
   struct stat there {};
   const bool is_there = !path.empty() && ::lstat(path.c_str(), &there) == 0;
@@ -83,12 +84,14 @@ std::string fault_of_place(const std::string& path) {
   if (is_there && !S_ISREG(there.st_mode)) {
     // Devices and pipes are written in place, so their folder need not be writable.
     const auto device = OutputDevice::find(path);
-    if (!device) return device.error() + std::string(kElsewhere) + ", or -o - for standard output";
-    if (*device) return (*device)->refusal() == 0 ? "" : refused(path, (*device)->refusal());
+    if (!device)
+      return {device.error() + std::string(kElsewhere) + ", or -o - for standard output",
+              S_ISLNK(there.st_mode) ? ELOOP : ENODEV};
+    if (*device) return (*device)->refusal() == 0 ? PlaceFault{} : refused(path, (*device)->refusal());
   }
   const std::string folder = folder_of(path);
   if (::access(folder.c_str(), W_OK | X_OK) != 0) return refused(folder, errno);
-  return !path.empty() && !is_there && why_not != ENOENT ? refused(path, why_not) : "";
+  return !path.empty() && !is_there && why_not != ENOENT ? refused(path, why_not) : PlaceFault{};
 }
 
 }  // namespace mixstack::files

@@ -31,8 +31,12 @@ class OutputDevice {
   bool is_pipe_ = false;
 };
 
-/// Why nothing can be written there, as a sentence for the user; empty: it can. Call it before recording. An empty path
-/// stands for a new file in the working folder.
-[[nodiscard]] std::string fault_of_place(const std::string& path);
+/// Why nothing can be written at a place.
+struct PlaceFault {
+  std::string words{};  ///< a sentence for the user; empty: it can be written
+  int os_error = 0;
+};
+/// Call it before recording. An empty path stands for a new file in the working folder.
+[[nodiscard]] PlaceFault fault_of_place(const std::string& path);
 
 }  // namespace mixstack::files

@@ -55,13 +55,13 @@ TEST_F(OutputPlaceTest, LinksLeadToDevicesAlone) {
     const auto device = OutputDevice::find(path(name));
     ASSERT_FALSE(device) << name;
     EXPECT_EQ(device.error(), path(name) + " is a link, and links are not followed");
-    EXPECT_NE(fault_of_place(path(name)).find("is a link"), std::string::npos) << name;
+    EXPECT_NE(fault_of_place(path(name)).words.find("is a link"), std::string::npos) << name;
   }
   for (const std::string& name : {std::string("/dev/null"), path("to-null")}) {
     const auto device = OutputDevice::find(name);
     ASSERT_TRUE(device && *device) << name;
     EXPECT_TRUE((*device)->open());
-    EXPECT_EQ(fault_of_place(name), "");
+    EXPECT_EQ(fault_of_place(name).words, "");
   }
 }
 
@@ -99,10 +99,10 @@ TEST_F(OutputPlaceTest, FilesAndFoldersAreNoDevices) {
     ASSERT_TRUE(device) << name;
     EXPECT_FALSE(*device) << name;
   }
-  EXPECT_EQ(fault_of_place(path("file")), "");
-  EXPECT_EQ(fault_of_place(path("nothing")), "");
-  EXPECT_NE(fault_of_place(path("no/thing")), "");
-  EXPECT_NE(fault_of_place(folder_.string()).find("Is a directory"), std::string::npos);
+  EXPECT_EQ(fault_of_place(path("file")).words, "");
+  EXPECT_EQ(fault_of_place(path("nothing")).words, "");
+  EXPECT_NE(fault_of_place(path("no/thing")).words, "");
+  EXPECT_NE(fault_of_place(folder_.string()).words.find("Is a directory"), std::string::npos);
 }
 
 }  // namespace

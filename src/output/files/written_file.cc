@@ -19,13 +19,14 @@ namespace {
 
 using Written = tl::expected<void, NotWritten>;
 
-tl::unexpected<NotWritten> because(std::string words) {
-  return tl::unexpected(NotWritten{NotWritten::Why::place, std::move(words)});
+tl::unexpected<NotWritten> because(std::string words, int os_error = 0) {
+  return tl::unexpected(NotWritten{NotWritten::Why::place, std::move(words), os_error});
 }
 
 tl::unexpected<NotWritten> nothing_left(const std::string& path, int error) {
   return because(fmt::format("{} could not be written: {}; nothing is left of it", report::escape_for_terminal(path),
-                             std::generic_category().message(error)));
+                             std::generic_category().message(error)),
+                 error);
 }
 
 /// For output of which a part was written.
@@ -34,7 +35,8 @@ tl::unexpected<NotWritten> not_whole(const std::string& path, const FdOutput& ou
                                                : std::generic_category().message(out.error());
   return because(fmt::format("{} could not be written whole: {}; {} written",
                              path == "-" ? "standard output" : report::escape_for_terminal(path), why,
-                             out.written() == 1 ? "1 byte was" : fmt::format("{} bytes were", out.written())));
+                             out.written() == 1 ? "1 byte was" : fmt::format("{} bytes were", out.written())),
+                 out.error());
 }
 
 void ignore_signals_of_writing() {
@@ -59,7 +61,7 @@ Written write_device(const std::string& path, const OutputDevice& device, const 
   const auto fd = device.open();
   if (fd) return write_on(path, fd->get(), write);
   if (fd.error() != ENXIO || !device.is_pipe()) return nothing_left(path, fd.error());
-  return because(report::escape_for_terminal(path) + " could not be written: nobody reads this pipe");
+  return because(report::escape_for_terminal(path) + " could not be written: nobody reads this pipe", ENXIO);
 }
 
 /// Returns the path of the written file.
@@ -90,7 +92,9 @@ Written write_output(const OutputPlace& place, const WriteOutput& write) {
     return tl::unexpected(NotWritten{NotWritten::Why::for_terminal, "this format is nothing for a terminal: -o FILE"});
   }
   const auto device = OutputDevice::find(place.path);
-  if (!device) return because(device.error() + ". Nothing was written; another place: -o FILE");
+  if (!device)
+    return because(device.error() + ". Nothing was written; another place: -o FILE",
+                   fault_of_place(place.path).os_error);
   if (*device) return write_device(place.path, **device, write);
   const auto written = write_file(place.path, OutputFile::create(place.path, true), write);
   if (!written) return tl::unexpected(written.error());

@@ -19,6 +19,7 @@ struct NotWritten {
   };
   Why why = Why::place;
   std::string words{};
+  int os_error = 0;  ///< errno; 0: none
 };
 
 /// Where output goes, and how.

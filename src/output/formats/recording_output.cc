@@ -42,10 +42,10 @@ tl::expected<Format, std::string> format_for(const RecordingOutputOptions& optio
 
 tl::expected<RecordingOutput, RecordingOutputFault> RecordingOutput::make(RecordingOutputOptions options) {
   const auto format = format_for(options);
-  if (!format) return tl::unexpected(RecordingOutputFault{true, format.error()});
+  if (!format) return tl::unexpected(RecordingOutputFault{true, format.error(), 0});
   if (options.path != "-") {
-    if (auto fault = files::fault_of_place(options.path); !fault.empty())
-      return tl::unexpected(RecordingOutputFault{false, std::move(fault)});
+    if (auto fault = files::fault_of_place(options.path); !fault.words.empty())
+      return tl::unexpected(RecordingOutputFault{false, std::move(fault.words), fault.os_error});
   }
   return RecordingOutput(std::move(options), *format);
 }

@@ -24,6 +24,7 @@ struct RecordingOutputOptions {
 struct RecordingOutputFault {
   bool is_usage = true;  ///< false: the options are valid, but the place is not writable
   std::string words{};   ///< a sentence for the user
+  int os_error = 0;
 };
 
 /// Where a recording went.

@@ -123,7 +123,9 @@ tl::expected<void, std::string> PieceSender::start() {
                                       refusal.text.empty() ? std::generic_category().message(refusal.error.os_error)
                                                            : report::escape_for_terminal(refusal.text)));
   if (!headers_.empty() && is_open_to_others(target_))
-    say("headers are sent without TLS, for everybody on the way to read; https:// hides them");
+    say({"push_headers_in_clear",
+         {},
+         "headers are sent without TLS, for everybody on the way to read; https:// hides them"});
   const auto now = std::chrono::steady_clock::now();
   if (::getrandom(id_.data(), id_.size(), 0) != static_cast<ssize_t>(id_.size())) {
     const std::int64_t weak = now.time_since_epoch().count();  // enough: it only detects duplicates
@@ -154,12 +156,12 @@ void PieceSender::send(const Recording& piece) {
   if (request) pusher_->add(std::move(*request));
 }
 
-void PieceSender::say(const std::string& text) const {
-  options_.say(fmt::format("push to {}: {}", target_.url, report::escape_for_terminal(text)));
+void PieceSender::say(const PushNews& news) const {
+  options_.say(news, fmt::format("push to {}: {}", target_.url, report::escape_for_terminal(news.text)));
 }
 
-void PieceSender::say_all(const std::vector<std::string>& news) const {
-  for (const std::string& text : news) say(text);
+void PieceSender::say_all(const std::vector<PushNews>& news) const {
+  for (const PushNews& one : news) say(one);
 }
 
 std::string PieceSender::totals(const PushAccount& account) const {
@@ -183,7 +185,7 @@ bool PieceSender::finish(bool tells_totals) {
   const PushAccount account = pusher_->finish(kLastTries);
   say_all(pusher_->take_news());
   if (pieces_ == 0 && account.sent + account.spooled + account.dropped() == 0) return true;
-  if (tells_totals) say(totals(account));
+  if (tells_totals) say({"push_totals", {}, totals(account)});
   return account.dropped() == 0;
 }
 

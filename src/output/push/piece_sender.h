@@ -29,7 +29,7 @@ struct PieceSenderOptions {
   std::string usual_spool{};              ///< empty: unsent pieces stay in memory
   std::vector<std::string> proxies{};     ///< "https_proxy=..."
   /// Sentences for the user, escaped: "push to URL: ...". Called by the caller's thread.
-  std::function<void(const std::string&)> say = [](const std::string&) {};
+  std::function<void(const PushNews& news, const std::string& line)> say = [](const PushNews&, const std::string&) {};
 };
 
 /// Target, names and headers, checked before recording starts, and the sender.
@@ -51,8 +51,8 @@ class PieceSender {
 
  private:
   explicit PieceSender(PieceSenderOptions options) : options_(std::move(options)) {}
-  void say_all(const std::vector<std::string>& news) const;
-  void say(const std::string& text) const;
+  void say_all(const std::vector<PushNews>& news) const;
+  void say(const PushNews& news) const;
   [[nodiscard]] std::string totals(const PushAccount& account) const;
 
   PieceSenderOptions options_;

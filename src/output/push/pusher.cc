@@ -59,17 +59,17 @@ PushAccount Pusher::finish(std::chrono::milliseconds time) {
   return account_;
 }
 
-std::vector<std::string> Pusher::take_news() {
+std::vector<PushNews> Pusher::take_news() {
   const std::lock_guard lock(mutex_);
   return std::exchange(news_, {});
 }
 
-void Pusher::say(std::string text) {
-  if (news_.size() < kMostNews) news_.push_back(std::move(text));
+void Pusher::say(PushNews news) {
+  if (news_.size() < kMostNews) news_.push_back(std::move(news));
 }
 
-void Pusher::say_once(const std::string& text) {
-  if (said_.size() < kMostSaid && said_.insert(text).second) say(text);
+void Pusher::say_once(const PushNews& news) {
+  if (said_.size() < kMostSaid && said_.insert(news.text).second) say(news);
 }
 
 /// With the lock held.
@@ -138,31 +138,34 @@ void Pusher::send(Item item, const Send& send, Lock& lock) {
   std::string answer;
   const auto end = send(url_of(options_.target, item.request), {headers, item.request.body}, limits, answer);
   lock.lock();
-  if (!end) return put_off(std::move(item), words_of(end.error()), 0, lock);
+  if (!end) return put_off(std::move(item), {"push_put_off", "fetcher", words_of(end.error())}, 0, lock);
   std::string why = fetch_link::outcome_words(*end);
   if (end->outcome == FetchOutcome::too_large) why = fmt::format("a profile of {} bytes is too large", end->value);
   if (const std::string line = first_line(answer); end->outcome == FetchOutcome::refused && !line.empty())
     why += ": " + line;
+  const std::string_view reason = fetch_link::outcome_name(end->outcome);
   switch (verdict_of(*end)) {
     case PushVerdict::sent:
       accept(item, answer);
       break;
     case PushVerdict::later:
-      put_off(std::move(item), why, end->retry_after_s, lock);
+      put_off(std::move(item), {"push_put_off", reason, why}, end->retry_after_s, lock);
       break;
     case PushVerdict::refused:
-      refuse(item, why);
+      refuse(item, {"push_refused", reason, why});
       break;
   }
 }
 
 void Pusher::accept(const Item& item, const std::string& answer) {
-  if (std::exchange(is_failing_, false)) say("it takes profiles again");
+  if (std::exchange(is_failing_, false)) say({"push_takes_again", {}, "it takes profiles again"});
   back_off_.reset();
   if (item.spooled) spool_.remove(*item.spooled);
   const auto said = options_.target.protocol == PushProtocol::otlp ? formats::read_otlp_answer(answer) : std::nullopt;
   if (said && (said->rejected > 0 || !said->words.empty()))
-    say_once(said->rejected > 0 ? "it does not take a profile: " + first_line(said->words) : first_line(said->words));
+    say_once(said->rejected > 0
+                 ? PushNews{"push_refused", "rejected", "it does not take a profile: " + first_line(said->words)}
+                 : PushNews{"push_told", {}, first_line(said->words)});
   if (said && said->rejected > 0) {
     account_.refused++;
     return;
@@ -171,16 +174,16 @@ void Pusher::accept(const Item& item, const std::string& answer) {
   if (item.spooled) account_.sent_from_spool++;
 }
 
-void Pusher::refuse(const Item& item, const std::string& why) {
+void Pusher::refuse(const Item& item, const PushNews& why) {
   // The server answers, so other profiles may be accepted: no back-off.
   is_failing_ = false;
   back_off_.reset();
   if (item.spooled) spool_.remove(*item.spooled);
   account_.refused++;
-  say_once(why + "; such profiles are dropped");
+  say_once({why.code, why.reason, why.text + "; such profiles are dropped"});
 }
 
-void Pusher::put_off(Item item, const std::string& why, std::uint32_t retry_after_s, Lock& lock) {
+void Pusher::put_off(Item item, const PushNews& why, std::uint32_t retry_after_s, Lock& lock) {
   next_try_ = Clock::now() + back_off_.next(std::chrono::seconds(retry_after_s));
   const bool is_new = !std::exchange(is_failing_, true);
   if (item.spooled) {
@@ -189,8 +192,9 @@ void Pusher::put_off(Item item, const std::string& why, std::uint32_t retry_afte
     keep(std::move(item.request), lock);
   }
   if (is_new)
-    say(why + (has_spool_ ? "; profiles are kept in " + spool_.folder() + " and sent later"
-                          : "; profiles are kept in memory and sent later"));
+    say({why.code, why.reason,
+         why.text + (has_spool_ ? "; profiles are kept in " + spool_.folder() + " and sent later"
+                                : "; profiles are kept in memory and sent later")});
 }
 
 /// Keeps a request in the spool; in memory if that fails.
@@ -201,7 +205,7 @@ void Pusher::keep(PushRequest request, Lock& lock) {
   has_spool_ = kept.has_value();
   may_be_spooled_ = may_be_spooled_ || has_spool_;
   if (has_spool_) return;
-  if (!options_.spool.empty()) say_once("the spool cannot be used: " + words_of(kept.error()));
+  if (!options_.spool.empty()) say_once({"no_push_spool", {}, "the spool cannot be used: " + words_of(kept.error())});
   hold(std::move(request), true);
 }
 

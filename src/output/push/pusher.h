@@ -36,6 +36,14 @@ struct PusherOptions {
   std::function<Send()> make_send{};
 };
 
+/// A sentence for the user: "it cannot be reached (...)". Not escaped.
+struct PushNews {
+  std::string_view code;      ///< for programs, a literal: "push_put_off"
+  std::string_view reason{};  ///< of `push_put_off` and `push_refused`, a literal: "http_status", "timed_out"
+  std::string text{};
+  friend bool operator==(const PushNews&, const PushNews&) = default;
+};
+
 /// Counts of profiles, each counted once. Spooled ones may be of earlier runs.
 struct PushAccount {
   std::uint64_t sent = 0;
@@ -59,8 +67,8 @@ class Pusher {
   void add(PushRequest request);
   /// Goes on sending for `time`, then spools the rest, including a request that is not answered yet. Call it once.
   PushAccount finish(std::chrono::milliseconds time);
-  /// Sentences for the user, about what has happened since the last call: "it cannot be reached (...)". Not escaped.
-  [[nodiscard]] std::vector<std::string> take_news();
+  /// Tells what has happened since the last call.
+  [[nodiscard]] std::vector<PushNews> take_news();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -73,20 +81,20 @@ class Pusher {
   [[nodiscard]] std::optional<Item> next(Lock& lock);
   void send(Item item, const Send& send, Lock& lock);
   void accept(const Item& item, const std::string& answer);
-  void refuse(const Item& item, const std::string& why);
-  void put_off(Item item, const std::string& why, std::uint32_t retry_after_s, Lock& lock);
+  void refuse(const Item& item, const PushNews& why);
+  void put_off(Item item, const PushNews& why, std::uint32_t retry_after_s, Lock& lock);
   void keep(PushRequest request, Lock& lock);
   void spool_queue(Lock& lock);
   void hold(PushRequest request, bool is_oldest);
-  void say(std::string text);
-  void say_once(const std::string& text);
+  void say(PushNews news);
+  void say_once(const PushNews& news);
 
   PusherOptions options_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<PushRequest> queue_;  ///< oldest first
   std::uint64_t queue_bytes_ = 0;
-  std::vector<std::string> news_;
+  std::vector<PushNews> news_;
   std::set<std::string> said_;
   PushAccount account_;
   bool has_changed_ = false;

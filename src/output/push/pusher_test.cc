@@ -89,8 +89,8 @@ TEST_F(PusherTest, AFailureIsTriedAgainOutOfTheSpool) {
   EXPECT_EQ(account.spooled, 0u);
   const auto news = pusher.take_news();
   ASSERT_EQ(news.size(), 2u);
-  EXPECT_NE(news[0].find("503"), std::string::npos);
-  EXPECT_EQ(news[1], "it takes profiles again");
+  EXPECT_NE(news[0].text.find("503"), std::string::npos);
+  EXPECT_EQ(news[1].text, "it takes profiles again");
 }
 
 TEST_F(PusherTest, WhatCannotBeSentIsThereForTheNextRun) {
@@ -122,7 +122,7 @@ TEST_F(PusherTest, WhatIsRefusedIsSaidOnceAndDropped) {
   EXPECT_EQ(account.sent + account.spooled, 0u);
   const auto news = pusher.take_news();
   ASSERT_EQ(news.size(), 1u);
-  EXPECT_EQ(news[0], "it answered with HTTP status 400: bad name; such profiles are dropped");
+  EXPECT_EQ(news[0].text, "it answered with HTTP status 400: bad name; such profiles are dropped");
 }
 
 TEST_F(PusherTest, MemoryIsBoundedWithoutASpool) {
@@ -145,14 +145,14 @@ TEST_F(PusherTest, AFetcherThatIsGoneIsAFailureLikeOthers) {
   };
   Pusher pusher(std::move(options));
   pusher.add({"", "1"});
-  std::vector<std::string> news;
+  std::vector<PushNews> news;
   for (int i = 0; i < 6000 && news.empty(); i++) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     news = pusher.take_news();
   }
   EXPECT_EQ(pusher.finish(std::chrono::milliseconds(0)).spooled, 1u);
   ASSERT_FALSE(news.empty());
-  EXPECT_NE(news[0].find("mixstack-fetch: was there a moment ago"), std::string::npos);
+  EXPECT_NE(news[0].text.find("mixstack-fetch: was there a moment ago"), std::string::npos);
 }
 
 TEST_F(PusherTest, ARequestWithoutAnAnswerIsGivenUpAtTheEndAndSpooled) {
@@ -175,7 +175,7 @@ TEST_F(PusherTest, ARequestWithoutAnAnswerIsGivenUpAtTheEndAndSpooled) {
   EXPECT_EQ(account.sent + account.dropped(), 0u);
   const auto news = pusher.take_news();
   ASSERT_EQ(news.size(), 1u);
-  EXPECT_EQ(news[0].find("it did not answer before the end; profiles are kept in "), 0u) << news[0];
+  EXPECT_EQ(news[0].text.find("it did not answer before the end; profiles are kept in "), 0u) << news[0].text;
 }
 
 }  // namespace

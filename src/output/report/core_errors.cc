@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/words/pack_fault.h"
+#include "mixstack/report.h"
 #include "output/report/escape.h"
 #include "output/report/words.h"
 
@@ -36,6 +37,26 @@ std::string cpu_text(std::uint64_t machine) {
 }
 
 }  // namespace
+
+std::string_view core_problem_name(const Error& error) {
+  if (const auto fault = words::pack_fault_of(error)) return words::name_of(*fault);
+  switch (error.code) {
+    case ErrorCode::malformed:
+      return "no_core";
+    case ErrorCode::unsupported:
+      return error.value == 0 ? "no_file" : "other_elf";
+    case ErrorCode::unsupported_cpu:
+      return "unsupported_cpu";
+    case ErrorCode::truncated:
+      return "cut";
+    case ErrorCode::limit_exceeded:
+      return error.os_error != 0 ? "no_room_to_unpack" : "too_large";
+    case ErrorCode::io_error:
+      return error.os_error == EBADMSG ? "damaged" : error.os_error == ETIMEDOUT ? "no_writer" : "io_error";
+    default:
+      return to_string(error.code);
+  }
+}
 
 std::string core_problem_text(const Error& error, const std::string& path) {
   const std::string who = path == "-" ? "standard input" : escape_for_terminal(path);

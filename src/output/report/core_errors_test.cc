@@ -37,5 +37,12 @@ TEST(CoreErrors, EscapeNamesAndKnowStandardInput) {
   EXPECT_EQ(core_problem_text({ErrorCode::malformed, 0, 0}, "a\x1b[2J").find('\x1b'), std::string::npos);
 }
 
+TEST(CoreErrors, HaveNamesForPrograms) {
+  EXPECT_EQ(core_problem_name({ErrorCode::malformed, 0, 0}), "no_core");
+  EXPECT_EQ(core_problem_name({ErrorCode::unsupported, 0, 2}), "other_elf");
+  EXPECT_EQ(core_problem_name({ErrorCode::io_error, ETIMEDOUT, 0}), "no_writer");
+  EXPECT_EQ(core_problem_name({ErrorCode::not_found, ENOENT, 0}), "not_found");
+}
+
 }  // namespace
 }  // namespace mixstack::report

@@ -1,3 +1,8 @@
+// Input: an error of a session, and facts from /proc about the process and about ourselves (RefusalFacts).
+// Output: the problem, its reason as a name for programs (`problem_reason`), and lines of text with a remedy.
+// Algorithm: `foreseen_problem` looks at facts alone, and goes before the error's code in `problem_of`. `bar_of` finds
+// what forbids ptrace: the first that would have to change, in the order of the kernel's checks. Reason and remedy come
+// from it. Bounds: pure functions of small data.
 #include "output/report/errors.h"
 
 #include <fmt/format.h>
@@ -65,36 +70,81 @@ constexpr std::string_view kSeccomp =
     "  or in Kubernetes with securityContext.capabilities.add: [\"SYS_PTRACE\"] or another seccompProfile; or run\n"
     "  mixstack outside, on the host.\n";
 
+/// Why ptrace is not permitted: the first that would have to change.
+enum class Bar : std::uint8_t {
+  yama_off,
+  user_namespace,
+  seccomp,
+  unreadable_files,
+  security_module,
+  container,
+  other_user,
+  hides_itself,
+  yama,
+  more_rights,
+  own_user_namespace,
+  unknown
+};
+
+Bar bar_of(const RefusalFacts& facts) {
+  if (facts.yama == 3) return Bar::yama_off;
+  if (facts.may_trace && facts.other_user_namespace) return Bar::user_namespace;
+  if (facts.seccomp) return Bar::seccomp;
+  if (facts.may_trace && !facts.may_read && facts.own_uid != 0 && is_of_others(facts)) return Bar::unreadable_files;
+  if (facts.may_trace) return Bar::security_module;
+  if (facts.own_uid == 0) return Bar::container;
+  if (facts.uid != facts.own_uid) return Bar::other_user;
+  if (facts.not_dumpable) return Bar::hides_itself;
+  if (facts.yama == 1 || facts.yama == 2) return Bar::yama;
+  if (facts.more_rights) return Bar::more_rights;
+  return facts.other_user_namespace ? Bar::own_user_namespace : Bar::unknown;
+}
+
+std::string_view name_of(Bar bar) {
+  constexpr std::string_view kNames[] = {
+      "yama_off",   "user_namespace", "seccomp", "unreadable_files", "security_module", "container",
+      "other_user", "hides_itself",   "yama",    "more_rights",      "user_namespace",  "unknown"};
+  return kNames[static_cast<std::size_t>(bar)];
+}
+
 std::string remedy(const RefusalFacts& facts) {
-  if (facts.yama == 3)
-    return "  kernel.yama.ptrace_scope is 3: tracing is switched off on this machine until it is restarted.\n";
-  if (facts.may_trace && facts.other_user_namespace)
-    return "  It lives in another user namespace, where our CAP_SYS_PTRACE does not count.\n"
-           "  Run mixstack as root of the host, or inside that namespace (nsenter -t PID -U).\n";
-  if (facts.seccomp) return std::string(kSeccomp);
-  if (facts.may_trace && !facts.may_read && facts.own_uid != 0 && is_of_others(facts))
-    return "  We have CAP_SYS_PTRACE, but not CAP_DAC_READ_SEARCH, without which files of another user's process in\n"
-           "  /proc cannot be read.\n" +
-           grant(facts);
-  if (facts.may_trace)
-    return "  We have CAP_SYS_PTRACE, so something else forbids it: a security module (SELinux deny_ptrace, AppArmor, "
-           "...).\n";
-  if (facts.own_uid == 0)
-    return "  We are root, but without CAP_SYS_PTRACE: probably inside a container. Start it with\n"
-           "    docker run --cap-add=SYS_PTRACE ...\n"
-           "  or in Kubernetes with securityContext.capabilities.add: [\"SYS_PTRACE\"].\n";
-  if (facts.uid != facts.own_uid)
-    return fmt::format("  It belongs to uid {}, and we are uid {}.\n", facts.uid, facts.own_uid) + grant(facts);
-  if (facts.not_dumpable)
-    return "  It has our uid but hides itself: it was started with more rights than we have, or made itself\n"
-           "  undumpable (prctl PR_SET_DUMPABLE).\n" +
-           grant(facts);
-  if (facts.yama == 1 || facts.yama == 2)
-    return fmt::format("  kernel.yama.ptrace_scope is {}: {}.\n", facts.yama,
-                       facts.yama == 1 ? "a process may trace its own children only" : "only root may trace") +
-           grant(facts) + (facts.yama == 1 ? "  or: sudo sysctl kernel.yama.ptrace_scope=0\n" : "");
-  if (facts.more_rights) return "  It has our uid, and capabilities that we lack.\n" + grant(facts);
-  if (facts.other_user_namespace) return "  It has our uid, but lives in another user namespace.\n" + grant(facts);
+  switch (bar_of(facts)) {
+    case Bar::yama_off:
+      return "  kernel.yama.ptrace_scope is 3: tracing is switched off on this machine until it is restarted.\n";
+    case Bar::user_namespace:
+      return "  It lives in another user namespace, where our CAP_SYS_PTRACE does not count.\n"
+             "  Run mixstack as root of the host, or inside that namespace (nsenter -t PID -U).\n";
+    case Bar::seccomp:
+      return std::string(kSeccomp);
+    case Bar::unreadable_files:
+      return "  We have CAP_SYS_PTRACE, but not CAP_DAC_READ_SEARCH, without which files of another user's process in\n"
+             "  /proc cannot be read.\n" +
+             grant(facts);
+    case Bar::security_module:
+      return "  We have CAP_SYS_PTRACE, so something else forbids it: a security module (SELinux deny_ptrace, "
+             "AppArmor, "
+             "...).\n";
+    case Bar::container:
+      return "  We are root, but without CAP_SYS_PTRACE: probably inside a container. Start it with\n"
+             "    docker run --cap-add=SYS_PTRACE ...\n"
+             "  or in Kubernetes with securityContext.capabilities.add: [\"SYS_PTRACE\"].\n";
+    case Bar::other_user:
+      return fmt::format("  It belongs to uid {}, and we are uid {}.\n", facts.uid, facts.own_uid) + grant(facts);
+    case Bar::hides_itself:
+      return "  It has our uid but hides itself: it was started with more rights than we have, or made itself\n"
+             "  undumpable (prctl PR_SET_DUMPABLE).\n" +
+             grant(facts);
+    case Bar::yama:
+      return fmt::format("  kernel.yama.ptrace_scope is {}: {}.\n", facts.yama,
+                         facts.yama == 1 ? "a process may trace its own children only" : "only root may trace") +
+             grant(facts) + (facts.yama == 1 ? "  or: sudo sysctl kernel.yama.ptrace_scope=0\n" : "");
+    case Bar::more_rights:
+      return "  It has our uid, and capabilities that we lack.\n" + grant(facts);
+    case Bar::own_user_namespace:
+      return "  It has our uid, but lives in another user namespace.\n" + grant(facts);
+    case Bar::unknown:
+      break;
+  }
   return "  It has our uid and does not hide itself, so something else forbids it: a security module (SELinux "
          "deny_ptrace,\n"
          "  AppArmor, Landlock) or the container we run in.\n";
@@ -147,6 +197,21 @@ Problem problem_of(const Error& error, const RefusalFacts& facts) {
       return Problem::process_changed;
     default:
       return Problem::other;
+  }
+}
+
+std::string_view problem_reason(Problem problem, const Error& error, const RefusalFacts& facts) {
+  if (problem == Problem::permission) return name_of(bar_of(facts));
+  if (problem != Problem::resources) return {};
+  switch (is_shortage(error.os_error) ? error.os_error : facts.look_error) {
+    case EMFILE:
+      return "files";
+    case ENFILE:
+      return "files_of_system";
+    case EAGAIN:
+      return "threads";
+    default:
+      return "memory";
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/system/gained_rights.h"
 #include "mixstack/problem.h"
@@ -54,6 +55,10 @@ struct RefusalFacts {
 
 /// The problem that an error of `Session` means for this process.
 [[nodiscard]] Problem problem_of(const Error& error, const RefusalFacts& facts);
+
+/// The obstacle, for programs: of `permission` "seccomp", "user_namespace", "hides_itself" ..., of
+/// `resources` "memory", "files" ...; empty: the problem has one cause only. Always a literal.
+[[nodiscard]] std::string_view problem_reason(Problem problem, const Error& error, const RefusalFacts& facts);
 
 /// One or more lines, the first saying what happened, the others what to do. Ends with a newline.
 [[nodiscard]] std::string problem_text(Problem problem, const Error& error, const RefusalFacts& facts);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace mixstack::report {
 namespace {
@@ -47,6 +48,26 @@ TEST(Errors, WhatNoAttemptWouldSolveIsForeseen) {
   EXPECT_EQ(with([](auto& f) { f.elf_bits = 32; }), Problem::unsupported_cpu);
   EXPECT_EQ(with([](auto& f) { f.elf_machine = 243; }), Problem::unsupported_cpu);
   EXPECT_EQ(with([](auto& f) { f.is_self = true; }), Problem::is_self);
+}
+
+TEST(Errors, ReasonsAreNamesForPrograms) {
+  const Error denied{ErrorCode::permission_denied, 1, 0};
+  const auto reason = [&denied](auto change) {
+    RefusalFacts facts = healthy();
+    change(facts);
+    return problem_reason(Problem::permission, denied, facts);
+  };
+  EXPECT_EQ(reason([](auto&) {}), "unknown");
+  EXPECT_EQ(reason([](auto& f) { f.seccomp = true; }), "seccomp");
+  EXPECT_EQ(reason([](auto& f) { f.not_dumpable = true; }), "hides_itself");
+  EXPECT_EQ(reason([](auto& f) { f.other_user_namespace = f.may_trace = true; }), "user_namespace");
+  EXPECT_EQ(reason([](auto& f) { f.uid = 1; }), "other_user");
+  EXPECT_EQ(reason([](auto& f) { f.yama = 1; }), "yama");
+  EXPECT_EQ(reason([](auto& f) { f.yama = 3; }), "yama_off");
+  for (const auto& [error, name] :
+       {std::pair{EMFILE, "files"}, {ENFILE, "files_of_system"}, {EAGAIN, "threads"}, {ENOMEM, "memory"}})
+    EXPECT_EQ(problem_reason(Problem::resources, {ErrorCode::io_error, error, 0}, healthy()), name);
+  EXPECT_EQ(problem_reason(Problem::zombie, {}, healthy()), "");
 }
 
 TEST(Errors, PermissionSaysWhichCapabilityOrSwitchIsMissing) {

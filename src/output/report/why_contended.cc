@@ -74,7 +74,7 @@ bool has_open_end(const ProcessDump& dump, const ThreadDump& thread) {
 
 }  // namespace
 
-std::string open_end_words(const ProcessDump& dump) {
+OpenEnd find_open_end(const ProcessDump& dump) {
   for (const ThreadDump& t : dump.threads) {
     if (!t.wait || t.wait->timeout || t.wait->gives_up || t.wait->proof == Proof::likely) continue;
     const WaitKindFacts& facts = facts_of(t.wait->kind);
@@ -82,11 +82,18 @@ std::string open_end_words(const ProcessDump& dump) {
     for (const std::uint32_t id : t.wait->owners) {
       const ThreadDump* owner = find_thread(dump, id);
       if (owner == nullptr || !has_open_end(dump, *owner)) continue;
-      return fmt::format("thread {} waits behind {}, which {}, and who ends that is not known",
-                         thread_words(dump, t.tid), thread_words(dump, id), wait_words(dump, *owner));
+      return {t.tid, id};
     }
   }
   return {};
+}
+
+std::string open_end_words(const ProcessDump& dump) {
+  const OpenEnd found = find_open_end(dump);
+  const ThreadDump* owner = found.thread == 0 ? nullptr : find_thread(dump, found.behind);
+  if (owner == nullptr) return {};
+  return fmt::format("thread {} waits behind {}, which {}, and who ends that is not known",
+                     thread_words(dump, found.thread), thread_words(dump, found.behind), wait_words(dump, *owner));
 }
 
 std::string nothing_words(const ProcessDump& dump, std::span<const Contention> contended) {

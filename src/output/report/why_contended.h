@@ -11,8 +11,14 @@
 
 namespace mixstack::report {
 
-/// "thread 12 "b" waits behind 11 "a", which waits for the semaphore ...; who ends that is not known": the first thread
-/// whose lock is held by one that waits for what has no owner. Empty: there is none.
+/// A thread whose lock is held by one that waits for what has no owner.
+struct OpenEnd {
+  ThreadId thread = 0;  ///< 0: there is none
+  ThreadId behind = 0;
+};
+[[nodiscard]] OpenEnd find_open_end(const ProcessDump& dump);
+/// "thread 12 "b" waits behind 11 "a", which waits for the semaphore ...; who ends that is not known": in words. Empty:
+/// there is none.
 [[nodiscard]] std::string open_end_words(const ProcessDump& dump);
 /// The first sentence of an answer without verdicts.
 [[nodiscard]] std::string nothing_words(const ProcessDump& dump, std::span<const Contention> contended);

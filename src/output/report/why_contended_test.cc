@@ -48,6 +48,7 @@ TEST(WhyContended, WhoHoldsALockAndWaitsForWhatHasNoOwnerIsNamed) {
   dump.threads[0].wait = wait_of(WaitKind::monitor, Proof::recorded);
   dump.threads[0].wait->owners = {2};
   EXPECT_EQ(open_end_words(dump), "") << "its owner runs";
+  EXPECT_EQ(find_open_end(dump).thread, 0U);
   dump.threads[1].wait = wait_of(WaitKind::semaphore_slim, Proof::proved);
   EXPECT_EQ(open_end_words(dump),
             "thread 1 \"w\" waits behind 2 \"w\", which waits for the semaphore, and who ends that is not known");

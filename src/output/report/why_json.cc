@@ -103,6 +103,14 @@ void write_why_json(Writer& out, const ProcessDump& dump, std::span<const Verdic
     thread.close();
   });
   write_contended_json(json.key("contended"), extras.contended);
+  if (const OpenEnd open = find_open_end(dump); open.thread != 0) {
+    JsonObject end(json.key("open_end"));
+    end.number("thread", std::uint64_t{open.thread});
+    end.number("behind", std::uint64_t{open.behind});
+    end.close();
+  } else {
+    json.null("open_end");
+  }
   write_end_json(json.key("end"), dump);
   write_pending_json(json, out, dump);
   if (extras.busy != nullptr) {

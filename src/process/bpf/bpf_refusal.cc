@@ -54,6 +54,12 @@ BpfFacts read_bpf_facts() {
   return facts;
 }
 
+std::string_view refusal_name(BpfRefusal refusal) {
+  constexpr std::string_view kNames[] = {"none",           "not_built_in", "old_kernel", "no_types", "no_rights",
+                                         "user_namespace", "filter",       "lockdown",   "memory",   "other"};
+  return kNames[static_cast<std::size_t>(refusal)];
+}
+
 BpfRefusal explain_bpf_refusal(const Error& error, const BpfFacts& facts) {
   if (!may_be_of_bpf(error.code)) return BpfRefusal::none;
   if (!facts.is_built_in) return BpfRefusal::not_built_in;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "mixstack/result.h"
 
@@ -36,6 +37,9 @@ struct BpfFacts {
 
 /// The cause of an error of TaskIterator::open (or of bpf::open_unstopped).
 [[nodiscard]] BpfRefusal explain_bpf_refusal(const Error& error, const BpfFacts& facts = read_bpf_facts());
+
+/// The enumerator's name, for programs.
+[[nodiscard]] std::string_view refusal_name(BpfRefusal refusal);
 
 /// For a person, without full stops. `error` adds the system's own words if nothing else is known.
 struct RefusalWords {

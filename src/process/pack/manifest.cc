@@ -54,7 +54,8 @@ std::string manifest_json(const Manifest& m) {
             {"threads", m.threads},
             {"pause_ns", m.pause_ns},
             {"runtimes", std::move(runtimes)},
-            {"left_out", m.left_out}};
+            {"left_out", m.left_out},
+            {"left_out_codes", m.left_out_codes}};
   if (!m.command_line.empty()) json["command_line"] = m.command_line;
   if (!m.environment.empty()) json["environment"] = m.environment;
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -28,9 +28,10 @@ struct Manifest {
   std::uint64_t threads = 0;
   std::int64_t pause_ns = 0;
   std::vector<ManifestRuntime> runtimes;
-  std::vector<std::string> left_out;      ///< sentences
-  std::vector<std::string> command_line;  ///< only when asked for
-  std::vector<std::string> environment;   ///< only when asked for
+  std::vector<std::string> left_out;          ///< sentences
+  std::vector<std::string> left_out_codes{};  ///< the same as stable names, in the same order
+  std::vector<std::string> command_line;      ///< only when asked for
+  std::vector<std::string> environment;       ///< only when asked for
 };
 
 /// A JSON document for people and programs. Bytes that are no UTF-8 become U+FFFD.

@@ -16,10 +16,20 @@ namespace {
 
 void say(std::string_view text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); }
 
+/// Allocates nothing.
+bool wants_json_messages() {
+  const char* wanted = ::secure_getenv("MIXSTACK_MESSAGES");
+  return wanted != nullptr && std::string_view(wanted) == "json";
+}
+
 /// Exits at once, from any thread: without memory not even unwinding an exception is reliable. The kernel resumes
 /// stopped threads when their tracer exits.
 [[noreturn]] void end_without_memory() {
-  say("mixstack: not enough memory (limits: ulimit -v, the cgroup). A process it looked at runs on.\n");
+  if (wants_json_messages())
+    say("{\"format\":\"mixstack-message\",\"format_version\":1,\"exit_code\":10,\"code\":\"resources\","
+        "\"reason\":\"memory\",\"os_error\":12,\"text\":\"not enough memory\"}\n");
+  else
+    say("mixstack: not enough memory (limits: ulimit -v, the cgroup). A process it looked at runs on.\n");
   ::_exit(static_cast<int>(mixstack::cli::ExitCode::resources));
 }
 
@@ -31,6 +41,7 @@ int main(int argc, char** argv) {
     mixstack::cli::Environment environment;
     // With raised privileges (AT_SECURE), the caller's PATH must not choose the programs that we run.
     if (const char* path = ::secure_getenv("PATH"); path != nullptr) environment.search_path = path;
+    environment.json_messages = wants_json_messages();
     std::vector<std::shared_ptr<void>> left;
     environment.leave_to_the_end = [&left](std::shared_ptr<void> what) { left.push_back(std::move(what)); };
     const int code =
