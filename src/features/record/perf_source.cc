@@ -38,7 +38,7 @@ Result<std::unique_ptr<PerfSource>> PerfSource::open(std::uint32_t pid, Arch arc
   wanted.stack_bytes = 32 << 10;
   base::ScopedFd folder(::open(("/proc/" + std::to_string(pid)).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!folder && errno == ENOENT) return fail(ErrorCode::no_such_process, pid);
-  if (!folder) return fail(ErrorCode::limit_exceeded, pid, errno);
+  if (!folder) return fail(ErrorCode::limit_exceeded, 0, errno);
   auto sampler = perf::PerfSampler::open(pid, arch, wanted);
   if (!sampler) return fail(sampler.error());
   std::unique_ptr<PerfSource> source(new PerfSource(pid, std::move(folder), arch, options, std::move(*sampler)));

@@ -50,7 +50,7 @@ Result<ExecWatch> ExecWatch::open(std::uint32_t pid, Arch arch) {
   options.inherit_children = true;
   auto sampler = PerfSampler::open(pid, arch, options);
   if (!sampler) return fail(sampler.error());
-  if (sampler->following() != Following::by_events) return fail(ErrorCode::limit_exceeded, pid);
+  if (sampler->following() != Following::by_events) return fail(ErrorCode::limit_exceeded);
   ExecWatch watch(pid, std::move(*sampler));
   watch.sampler_.start();
   watch.began_ = std::chrono::steady_clock::now();

@@ -79,7 +79,8 @@ Result<std::vector<ThreadId>> threads_of(std::uint32_t pid) {
   if (has_gone) return fail(ErrorCode::no_such_process, pid, error.value());
   // Too many open files of ours say nothing about the process.
   const bool is_shortage = error == std::errc::too_many_files_open || error == std::errc::too_many_files_open_in_system;
-  if (list.empty()) return fail(is_shortage ? ErrorCode::limit_exceeded : ErrorCode::io_error, pid, error.value());
+  if (list.empty())
+    return fail(is_shortage ? ErrorCode::limit_exceeded : ErrorCode::io_error, is_shortage ? 0 : pid, error.value());
   return list;
 }
 

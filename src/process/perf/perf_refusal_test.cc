@@ -1,6 +1,8 @@
 #include "process/perf/perf_refusal.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -43,6 +45,19 @@ TEST(KernelFiles, ParsesListsOfProcessors) {
   EXPECT_EQ(parse_cpu_list("3"), std::vector<int>{3});
   for (const char* bad : {"", "a", "1-", "2-1", "-1", "0-99999999", "1;2", "99999999999999999999"})
     EXPECT_TRUE(parse_cpu_list(bad).empty()) << bad;
+}
+
+/// The number of an error is a number of files, or nothing.
+int read_threads_with_no_file_left() {
+  const rlimit files{3, 3};
+  if (::setrlimit(RLIMIT_NOFILE, &files) != 0) return 2;
+  const auto threads = threads_of(static_cast<std::uint32_t>(::getpid()));
+  const bool is_told = !threads && threads.error().code == ErrorCode::limit_exceeded;
+  return is_told && threads.error().value == 0 ? 0 : 1;
+}
+
+TEST(PerfRefusal, TooFewFilesToReadTheListOfThreads) {
+  EXPECT_EXIT(::_exit(read_threads_with_no_file_left()), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -194,7 +194,7 @@ Result<int> PerfSampler::add_event(ThreadId tid, int cpu) {
   auto event = open_event(attributes_, tid, cpu);
   if (!event) return fail(event.error());
   const int fd = event->get();
-  if (static_cast<std::uint64_t>(fd) >= end_of_files_) return fail(ErrorCode::limit_exceeded, tid, EMFILE);
+  if (static_cast<std::uint64_t>(fd) >= end_of_files_) return fail(ErrorCode::limit_exceeded, 0, EMFILE);
   std::uint64_t id = 0;
   if (::ioctl(fd, PERF_EVENT_IOC_ID, &id) != 0) return fail(ErrorCode::io_error, tid, errno);
   if (!options_.filter.empty() && ::ioctl(fd, PERF_EVENT_IOC_SET_FILTER, options_.filter.c_str()) != 0)
