@@ -1,12 +1,10 @@
-#include "frontends/cli/convert_command.h"
-
 #include <string>
 #include <utility>
 
 #include "features/symbols/named_recording.h"
-#include "frontends/cli/input.h"
+#include "frontends/cli/commands.h"
 #include "frontends/cli/output.h"
-#include "frontends/cli/symbol_options.h"
+#include "frontends/cli/targets.h"
 #include "output/formats/difference.h"
 #include "output/formats/empty_view.h"
 #include "output/formats/reader_notes.h"

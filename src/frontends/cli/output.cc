@@ -4,12 +4,27 @@
 
 #include <system_error>
 
+#include "frontends/cli/version.h"
+#include "output/formats/read_any.h"
 #include "output/report/escape.h"
 
 namespace mixstack::cli {
+namespace {
+
+ExitCode exit_code_of_file(const Error& error) {
+  return error.code == ErrorCode::not_found           ? ExitCode::no_such_process
+         : error.code == ErrorCode::permission_denied ? ExitCode::permission
+                                                      : ExitCode::unsupported;
+}
+
+}  // namespace
+
+void say(const Environment& environment, const std::string& words) {
+  FdOutput(environment.err).write("mixstack: " + words + (words.ends_with('\n') ? "" : "\n"));
+}
 
 ExitCode complain(const Environment& environment, const std::string& words, ExitCode code) {
-  FdOutput(environment.err).write("mixstack: " + words + "\n");
+  say(environment, words);
   return code;
 }
 
@@ -19,7 +34,7 @@ ExitCode complain(const Environment& environment, const files::NotWritten& why) 
 }
 
 ExitCode complain(const Environment& environment, const machine::Refused& refused) {
-  FdOutput(environment.err).write("mixstack: " + refused.words);
+  say(environment, refused.words);
   return exit_code_of(refused.problem);
 }
 
@@ -32,8 +47,7 @@ ExitCode write_file(const std::string& path, bool is_text, const Environment& en
 ExitCode write_answer_to(const std::string& path, const Environment& environment, const files::WriteOutput& write) {
   if (!path.empty() && path != "-") {
     const ExitCode code = write_file(path, true, environment, write);
-    if (code == ExitCode::ok)
-      FdOutput(environment.err).write(fmt::format("mixstack: wrote {}\n", report::escape_for_terminal(path)));
+    if (code == ExitCode::ok) say(environment, "wrote " + report::escape_for_terminal(path));
     return code;
   }
   const int error = files::write_text_to(environment.out, write);
@@ -42,6 +56,29 @@ ExitCode write_answer_to(const std::string& path, const Environment& environment
              : complain(environment,
                         fmt::format("the answer could not be written: {}", std::generic_category().message(error)),
                         ExitCode::output);
+}
+
+tl::expected<Recording, ExitCode> read_recording_file(const std::string& path, const Environment& environment) {
+  auto recording = formats::read_recording_at(path, version_number());
+  if (recording) return std::move(*recording);
+  const std::string words = formats::unread_recording_words(recording.error(), path);
+  return tl::unexpected(complain(environment, words, exit_code_of_file(recording.error())));
+}
+
+tl::expected<MemoryMoment, ExitCode> read_moment_file(const std::string& path, const Environment& environment) {
+  auto moment = formats::read_moment_at(path);
+  if (moment) return std::move(*moment);
+  const std::string words = formats::unread_moment_words(moment.error(), path);
+  return tl::unexpected(complain(environment, words, exit_code_of_file(moment.error())));
+}
+
+tl::expected<std::string, ExitCode> start_page(serve::PageServer& server, std::uint16_t port,
+                                               const Environment& environment) {
+  auto address = server.start(port);
+  if (address) return std::move(*address);
+  const std::string why = std::generic_category().message(address.error().os_error);
+  return tl::unexpected(
+      complain(environment, fmt::format("nothing can be served at port {}: {}", port, why), ExitCode::output));
 }
 
 }  // namespace mixstack::cli
