@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "mixstack/busy.h"
@@ -62,10 +63,39 @@ struct WhyAnswer {
 /// Verdicts and waits that have not moved between two answers, and the time between their looks.
 [[nodiscard]] Unmoved unmoved(const WhyAnswer& before, const WhyAnswer& now);
 
+/// Comparison of an answer with the one before.
+struct WhySince {
+  std::optional<Unmoved> unmoved{};
+  std::vector<std::string> changes{};  ///< of its numbers: "since 14:02:11 collections rose from 1.0/s to 36/s"
+};
+
+/// Answers about one process, one after the other, as of `mixstack why --watch`. One thread at a time.
+class WhyHistory {
+ public:
+  WhyHistory();
+  ~WhyHistory();
+  WhyHistory(WhyHistory&&) noexcept;
+  WhyHistory& operator=(WhyHistory&&) noexcept;
+
+  /// Compares an answer with the one before, whose place it takes. `when`: its time in words.
+  WhySince add(WhyAnswer answer, const std::string& when);
+  /// The last answer; null: there is none.
+  [[nodiscard]] const WhyAnswer* last() const;
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
 /// As `mixstack why` prints it.
-void write_text(const WhyAnswer& answer, const ReportSink& sink, const ReportOptions& options = {});
+void write_text(const WhyAnswer& answer, const ReportSink& sink, const ReportOptions& options = {},
+                const WhySince& since = {});
 /// One JSON document (docs/formats/why.schema.json).
-void write_json(const WhyAnswer& answer, const ReportSink& sink);
+void write_json(const WhyAnswer& answer, const ReportSink& sink, const WhySince& since = {});
+/// One page that loads nothing.
+void write_html(const WhyAnswer& answer, const ReportSink& sink, const WhySince& since = {});
+/// The graph of threads and objects, for Graphviz.
+void write_dot(const WhyAnswer& answer, const ReportSink& sink);
 
 /// Asks one process or core. Owns its session, and opens no other. One thread at a time.
 class Why {

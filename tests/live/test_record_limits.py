@@ -196,7 +196,7 @@ int main() { for (;;) {
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertRegex(done.stderr, r"perf events: .*(CAP_PERFMON|--cap-add=PERFMON)")
         self.assertRegex(done.stderr, r" BPF: ")
-        self.assertEqual(mixstack_dump.codes(done.stderr), ["nothing_without_stop"])
+        self.assertEqual(mixstack_dump.reasons(done.stderr), [("permission", "nothing_without_stop")])
         self.assertNotIn("ptrace", done.stderr.replace("cap_sys_ptrace", "").replace("SYS_PTRACE", ""))
 
     @alone("changes kernel.perf_event_paranoid")
@@ -223,7 +223,7 @@ int main() { for (;;) {
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertIn("without CAP_PERFMON (kernel.perf_event_paranoid = 3)", done.stderr)
         self.assertRegex(done.stderr, r" BPF: .*CAP_BPF and CAP_PERFMON")
-        self.assertEqual(mixstack_dump.codes(done.stderr), ["nothing_without_stop"])
+        self.assertEqual(mixstack_dump.reasons(done.stderr), [("permission", "nothing_without_stop")])
 
     @unittest.skipUnless(os.geteuid() == 0, "needs to be root, to be nobody")
     def test_a_folder_of_others(self):

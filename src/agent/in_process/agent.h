@@ -86,7 +86,7 @@ class Agent {
   const AgentOptions first_options_;
   const pid_t pid_ = ::getpid();
   const Clock::time_point loaded_ = Clock::now();
-  OwnThreads own_;
+  UnsampledThreads own_;
   std::unique_ptr<ControlServer> control_;
 
   std::mutex lifecycle_;  ///< serialises start and stop

@@ -13,34 +13,34 @@
 
 namespace mixstack::agent {
 
-void OwnThreads::add(std::uint32_t tid) {
+void UnsampledThreads::add(std::uint32_t tid) {
   for (auto& slot : tids_) {
     std::uint32_t free = 0;
     if (slot.compare_exchange_strong(free, tid)) return;
   }
 }
 
-void OwnThreads::remove(std::uint32_t tid) {
+void UnsampledThreads::remove(std::uint32_t tid) {
   for (auto& slot : tids_) {
     std::uint32_t own = tid;
     if (slot.compare_exchange_strong(own, 0)) return;
   }
 }
 
-bool OwnThreads::has(std::uint32_t tid) const {
+bool UnsampledThreads::has(std::uint32_t tid) const {
   for (const auto& slot : tids_)
     if (slot.load(std::memory_order_relaxed) == tid) return true;
   return false;
 }
 
-std::uint64_t OwnThreads::cpu() const {
+std::uint64_t UnsampledThreads::cpu() const {
   std::uint64_t sum = 0;
   for (const auto& slot : tids_)
     if (const std::uint32_t tid = slot.load(); tid != 0) sum += cpu_time(tid);
   return sum;
 }
 
-AgentThread::AgentThread(const char* name, OwnThreads& own, std::function<void()> body) {
+AgentThread::AgentThread(const char* name, UnsampledThreads& own, std::function<void()> body) {
   sigset_t all, before;
   (void)::sigfillset(&all);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) (void)::sigdelset(&all, fault);

@@ -14,7 +14,7 @@
 namespace mixstack::agent {
 
 /// The TIDs of our own threads, which are not sampled. Thread-safe, signal-safe.
-class OwnThreads {
+class UnsampledThreads {
  public:
   void add(std::uint32_t tid);
   void remove(std::uint32_t tid);
@@ -30,7 +30,7 @@ class OwnThreads {
 class AgentThread {
  public:
   /// Starts it. `name` is its comm, at most 15 characters. On failure `is_running()` is false.
-  AgentThread(const char* name, OwnThreads& own, std::function<void()> body);
+  AgentThread(const char* name, UnsampledThreads& own, std::function<void()> body);
   /// Only after `ends_within`; a running thread is detached.
   ~AgentThread();
   AgentThread(const AgentThread&) = delete;

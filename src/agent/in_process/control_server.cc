@@ -63,7 +63,8 @@ ControlServer::ControlServer(std::string agent_version, Hooks hooks)
 
 ControlServer::~ControlServer() = default;
 
-Result<std::unique_ptr<ControlServer>> ControlServer::create(OwnThreads& own, std::string agent_version, Hooks hooks) {
+Result<std::unique_ptr<ControlServer>> ControlServer::create(UnsampledThreads& own, std::string agent_version,
+                                                             Hooks hooks) {
   std::unique_ptr<ControlServer> server(new ControlServer(std::move(agent_version), std::move(hooks)));
   server->wake_ = base::ScopedFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!server->wake_) return fail(ErrorCode::io_error, 0, errno);

@@ -35,7 +35,7 @@ class ControlServer {
   };
 
   /// Errors: io_error (no socket there), limit_exceeded (no thread, or the folder's name is too long).
-  [[nodiscard]] static Result<std::unique_ptr<ControlServer>> create(OwnThreads& own, std::string agent_version,
+  [[nodiscard]] static Result<std::unique_ptr<ControlServer>> create(UnsampledThreads& own, std::string agent_version,
                                                                      Hooks hooks);
   /// Only after `finish`.
   ~ControlServer();

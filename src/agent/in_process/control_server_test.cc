@@ -64,7 +64,7 @@ class ControlServerTest : public testing::Test {
     return r ? r->agent : "no report";
   }
 
-  OwnThreads own_;
+  UnsampledThreads own_;
   std::string settings_;
   std::shared_ptr<Outbox> outbox_;
   std::atomic<int> ended_{0};

@@ -71,7 +71,7 @@ alignas(8) constinit char mark[8] = {};
 std::atomic<Sampler*> Sampler::in_use_{nullptr};
 std::atomic<std::uint32_t> Sampler::inside_{0};
 
-Sampler::Sampler(KnownCode& code, OwnThreads& own, const AgentOptions& options, Hooks hooks)
+Sampler::Sampler(KnownCode& code, UnsampledThreads& own, const AgentOptions& options, Hooks hooks)
     : code_(code),
       own_(own),
       options_(options),
@@ -86,7 +86,7 @@ Sampler::Sampler(KnownCode& code, OwnThreads& own, const AgentOptions& options, 
 
 Sampler::~Sampler() { code_.tell_of_freed(nullptr); }
 
-Result<std::unique_ptr<Sampler>> Sampler::create(KnownCode& code, const RuntimeFrames& frames, OwnThreads& own,
+Result<std::unique_ptr<Sampler>> Sampler::create(KnownCode& code, const RuntimeFrames& frames, UnsampledThreads& own,
                                                  const AgentOptions& options, Hooks hooks) {
   std::unique_ptr<Sampler> sampler(new Sampler(code, own, options, std::move(hooks)));
   if (!sampler->ring_.is_usable()) return fail(ErrorCode::limit_exceeded);

@@ -51,7 +51,7 @@ class Sampler {
   /// `code`, `frames` and `own` must outlive the sampler. Errors: limit_exceeded (no memory), those of
   /// SelfWalker::create.
   [[nodiscard]] static Result<std::unique_ptr<Sampler>> create(KnownCode& code, const RuntimeFrames& frames,
-                                                               OwnThreads& own, const AgentOptions& options,
+                                                               UnsampledThreads& own, const AgentOptions& options,
                                                                Hooks hooks);
   /// Only after `end`.
   ~Sampler();
@@ -81,7 +81,7 @@ class Sampler {
  private:
   using Clock = std::chrono::steady_clock;
 
-  Sampler(KnownCode& code, OwnThreads& own, const AgentOptions& options, Hooks hooks);
+  Sampler(KnownCode& code, UnsampledThreads& own, const AgentOptions& options, Hooks hooks);
   static void on_signal(int, siginfo_t* info, void* context) noexcept;
   struct Signal;
   static void take_apart(void* signal) noexcept;
@@ -103,7 +103,7 @@ class Sampler {
   static std::atomic<std::uint32_t> inside_;  ///< running handlers
 
   KnownCode& code_;
-  OwnThreads& own_;
+  UnsampledThreads& own_;
   const AgentOptions options_;
   const Hooks hooks_;
   const std::uint32_t pid_;

@@ -68,7 +68,8 @@ class Finder {
   }
 
  private:
-  [[nodiscard]] std::optional<Trace> follow(Address function, std::uint64_t first = 0, std::uint64_t second = 0) const {
+  [[nodiscard]] std::optional<CodeTrace> follow(Address function, std::uint64_t first = 0,
+                                                std::uint64_t second = 0) const {
     return counters::follow(memory_.layouts().arch, cached_, function, {first, second, 0});
   }
   /// A place of the target's own, not of the trace's.
@@ -166,7 +167,7 @@ class Finder {
     out_.monitors_are_locks = calls_[kContentions] == 0 && calls_[kExceptions] != 0 && calls_[kCollections] != 0;
     const auto trace = follow(calls_[kContentions]);
     if (!trace) return;
-    for (const Trace::Call& call : trace->calls) {
+    for (const CodeTrace::Call& call : trace->calls) {
       const bool is_sum = call.first.is_known && call.first.from == 0 && call.first.bits % 4 == 0 &&
                           call.first.bits != 0 && call.first.bits < kMostThreadOffset && call.second.is_known &&
                           call.second.bits % 8 == 0 && call.second.bits > kMostThreadOffset &&

@@ -60,7 +60,7 @@ class Machine {
   Machine(Decoder decode, const CallRules& rules, const MemoryReader& memory)
       : decode_(decode), rules_(rules), memory_(memory) {}
 
-  std::optional<Trace> run(Address function, std::array<std::uint64_t, 3> arguments) {
+  std::optional<CodeTrace> run(Address function, std::array<std::uint64_t, 3> arguments) {
     regs_[rules_.first] = known(arguments[0]);
     regs_[rules_.second] = known(arguments[1]);
     regs_[rules_.third] = known(arguments[2]);
@@ -386,7 +386,7 @@ class Machine {
   std::array<Value, kRegisters> regs_{};
   std::vector<Value> own_ = std::vector<Value>((kOwnStackEnd - kOwnStack) / 8);
   Flags flags_;
-  Trace trace_;
+  CodeTrace trace_;
 };
 
 }  // namespace
@@ -398,8 +398,8 @@ std::uint64_t word_of_thread(Address at) {
   return h ^ h >> 32;
 }
 
-std::optional<Trace> follow(Arch arch, const MemoryReader& memory, Address function,
-                            std::array<std::uint64_t, 3> arguments) {
+std::optional<CodeTrace> follow(Arch arch, const MemoryReader& memory, Address function,
+                                std::array<std::uint64_t, 3> arguments) {
   const Decoder decode = kDecoders[arch];
   if (decode == nullptr || function == 0) return std::nullopt;
   return Machine(decode, kRules[arch], memory).run(function, arguments);

@@ -31,7 +31,7 @@ inline constexpr std::uint64_t kThreadLocalReach = 1 << 20;  ///< bytes before a
 /// The word that the trace has at an address among the thread's variables: another one at each.
 [[nodiscard]] std::uint64_t word_of_thread(Address at);
 
-struct Trace {
+struct CodeTrace {
   Value result;
   Value object;  ///< first argument of the first function that was reached through a pointer
   struct Call {
@@ -47,7 +47,7 @@ inline constexpr std::size_t kMostCalls = 32;
 /// others are not: their result is taken for the address of the thread's variables, which is what such functions ask
 /// for. Nothing where the CPU is not known, an instruction is not, a jump depends on what is not known, or it does not
 /// end soon. Reads code and data through `memory`; an unreadable word is not known.
-[[nodiscard]] std::optional<Trace> follow(Arch arch, const MemoryReader& memory, Address function,
-                                          std::array<std::uint64_t, 3> arguments);
+[[nodiscard]] std::optional<CodeTrace> follow(Arch arch, const MemoryReader& memory, Address function,
+                                              std::array<std::uint64_t, 3> arguments);
 
 }  // namespace mixstack::dotnet::counters

@@ -13,8 +13,8 @@ using Code = std::vector<std::uint8_t>;
 struct Target {
   memory::BufferMemory memory;
   void code(Address at, const Code& bytes) { memory.add(at, std::as_bytes(std::span(bytes))); }
-  [[nodiscard]] std::optional<Trace> follow(Address at, std::uint64_t first = 0, std::uint64_t second = 0,
-                                            Arch arch = Arch::x86_64) const {
+  [[nodiscard]] std::optional<CodeTrace> follow(Address at, std::uint64_t first = 0, std::uint64_t second = 0,
+                                                Arch arch = Arch::x86_64) const {
     return counters::follow(arch, memory, at, {first, second, 0});
   }
 };

@@ -199,4 +199,15 @@ Want want_of(RecordMode mode) {
                                            : Want::wall;
 }
 
+RecorderOptions recorder_options(const RecordOptions& wanted) {
+  RecorderOptions options;
+  options.want = want_of(wanted.mode);
+  options.hertz = wanted.hertz;
+  options.most_held = wanted.most_held;
+  options.may_stop = wanted.may_stop;
+  options.kernel = wanted.kernel;
+  options.stacks.async_callers = wanted.async_callers;
+  return options;
+}
+
 }  // namespace mixstack::record

@@ -31,6 +31,9 @@ struct RecorderOptions {
   StackRecorder::Options stacks;
 };
 
+/// As a caller of `record_stacks` wants it.
+[[nodiscard]] RecorderOptions recorder_options(const RecordOptions& wanted);
+
 inline constexpr std::uint32_t kUsualWallHertz = 100, kUsualCpuHertz = 999;
 /// How the note begins that says why calls that map memory are not seen (Want::memory_use).
 inline constexpr char kNoMemoryCalls[] = "calls that map memory are not seen, only its first uses: ";

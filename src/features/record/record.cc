@@ -13,12 +13,7 @@ using record::Recordings;
 
 record::RecordingsOptions recordings_options(const RecordOptions& wanted) {
   record::RecordingsOptions options;
-  options.recorder.want = record::want_of(wanted.mode);
-  options.recorder.hertz = wanted.hertz;
-  options.recorder.most_held = wanted.most_held;
-  options.recorder.may_stop = wanted.may_stop;
-  options.recorder.kernel = wanted.kernel;
-  options.recorder.stacks.async_callers = wanted.async_callers;
+  options.recorder = record::recorder_options(wanted);
   options.keeps_pieces = wanted.pieces != nullptr;
   return options;
 }

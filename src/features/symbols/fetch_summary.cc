@@ -45,7 +45,7 @@ std::string name_in_cache(const std::string& path, const SymbolOptions& options)
 
 class Summary {
  public:
-  explicit Summary(const FetchOutcome& outcome) : outcome_(outcome), servers_(servers_of(outcome.options)) {
+  explicit Summary(const FetchReport& outcome) : outcome_(outcome), servers_(servers_of(outcome.options)) {
     for (const ModuleSymbols& m : outcome.modules) sort_in(m);
     add_other_files();
   }
@@ -118,7 +118,7 @@ class Summary {
     return servers_.size() == 1 ? "the server does not have it" : "no server has it";
   }
 
-  const FetchOutcome& outcome_;
+  const FetchReport& outcome_;
   std::vector<std::string> servers_;
   std::string fetched_, cached_, used_, missing_;
   std::map<std::string, std::uint64_t> counted_;  ///< fetched files of the cache
@@ -142,6 +142,6 @@ CacheContent cache_content(const std::string& folder) {
   return content;
 }
 
-std::string fetch_summary(const FetchOutcome& outcome) { return Summary(outcome).text(); }
+std::string fetch_summary(const FetchReport& outcome) { return Summary(outcome).text(); }
 
 }  // namespace mixstack::symbol_answers

@@ -22,7 +22,7 @@ using CacheContent = std::map<std::string, CachedFile>;
 /// The files of the cache folder by name; empty: no such folder.
 [[nodiscard]] CacheContent cache_content(const std::string& folder);
 
-struct FetchOutcome {
+struct FetchReport {
   SymbolOptions options;  ///< the places that were searched
   CacheContent before, after;
   std::span<const ModuleSymbols> modules;
@@ -30,6 +30,6 @@ struct FetchOutcome {
 };
 
 /// Some lines, for the end of the command's output.
-[[nodiscard]] std::string fetch_summary(const FetchOutcome& outcome);
+[[nodiscard]] std::string fetch_summary(const FetchReport& outcome);
 
 }  // namespace mixstack::symbol_answers

@@ -23,8 +23,8 @@ ModuleSymbols module(const std::string& name, Source source, const std::string& 
   return m;
 }
 
-FetchOutcome outcome(const std::string& path, std::span<const ModuleSymbols> modules) {
-  FetchOutcome o;
+FetchReport outcome(const std::string& path, std::span<const ModuleSymbols> modules) {
+  FetchReport o;
   o.options.path = path;
   o.options.cache = "/c";
   o.modules = modules;
@@ -39,7 +39,7 @@ TEST(FetchSummary, WhatCameAndWhatDidNot) {
                                         module("libgone.so", Source::exports),
                                         module("libold\x1b.so", Source::nothing)};
   modules.back().id.clear();
-  FetchOutcome o = outcome("/srv;http://one;srv*http://two", modules);
+  FetchReport o = outcome("/srv;http://one;srv*http://two", modules);
   o.before = {{"bb.debug", {1, 10}}};
   o.after = {{"bb.debug", {1, 10}}, {"aa.debug", {2, 34'000'000}}, {"ee.elf", {3, 500}}};
   EXPECT_EQ(fetch_summary(o),
@@ -60,7 +60,7 @@ TEST(FetchSummary, WhyNothingCame) {
   const std::vector<ModuleSymbols> modules = {module("libgone.so", Source::nothing)};
   EXPECT_EQ(fetch_summary(outcome("http://one", modules)),
             "\nNothing was fetched.\nNot found (asked: http://one):\n    libgone.so: the server does not have it\n");
-  FetchOutcome failed = outcome("http://one;http://two", modules);
+  FetchReport failed = outcome("http://one;http://two", modules);
   const std::vector<Diagnosis> said = {{{ErrorCode::io_error, 0, 0}, "http://one", "it cannot be reached"}};
   failed.diagnoses = said;
   EXPECT_NE(fetch_summary(failed).find("libgone.so: no server gave it; what failed is said above\n"),
@@ -73,7 +73,7 @@ TEST(FetchSummary, WhyNothingCame) {
 TEST(FetchSummary, AFileOfTwoModulesAndAFileInMemory) {
   const std::vector<ModuleSymbols> twice = {module("liba.so", Source::file, "/c/aa.debug"),
                                             module("libcopy.so", Source::file, "/c/aa.debug")};
-  FetchOutcome o = outcome("http://one", twice);
+  FetchReport o = outcome("http://one", twice);
   o.before = {{"aa.debug", {1, 7}}};  // damaged, and fetched again
   o.after = {{"aa.debug", {2, 20}}};
   EXPECT_NE(fetch_summary(o).find("Fetched 1 file, 20 bytes, into /c:\n"), std::string::npos) << fetch_summary(o);

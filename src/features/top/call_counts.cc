@@ -9,19 +9,19 @@ namespace {
 
 constexpr std::size_t kLongestName = 4096;
 
-ThreadState state_of(Activity activity) {
+ListedState state_of(Activity activity) {
   switch (activity) {
     case Activity::running:
-      return ThreadState::running;
+      return ListedState::running;
     case Activity::runnable:
-      return ThreadState::runnable;
+      return ListedState::runnable;
     case Activity::waiting:
     case Activity::blocked:
-      return ThreadState::waiting;
+      return ListedState::waiting;
     case Activity::unknown:
       break;
   }
-  return ThreadState::unknown;
+  return ListedState::unknown;
 }
 
 std::string shown(const std::string& text) { return report::escape_for_terminal(text.substr(0, kLongestName)); }

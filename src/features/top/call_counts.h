@@ -15,7 +15,7 @@
 namespace mixstack::top {
 
 /// Thread states that the lists distinguish.
-enum class ThreadState : std::uint8_t { running, runnable, waiting, unknown };
+enum class ListedState : std::uint8_t { running, runnable, waiting, unknown };
 inline constexpr std::size_t kThreadStates = 4;
 
 struct CountedFunction {
@@ -41,7 +41,7 @@ struct CallNode {
 struct CallCell {
   std::uint32_t node = 0;
   std::uint32_t thread = 0;
-  ThreadState state = ThreadState::unknown;
+  ListedState state = ListedState::unknown;
   bool in_gc = false;  ///< while the runtime was stopping its threads, or had
   std::uint64_t time = 0;
 };

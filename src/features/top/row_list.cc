@@ -9,14 +9,14 @@ namespace mixstack::top {
 namespace {
 
 bool is_selected(const CallCell& cell, const Selection& selection) {
-  const bool waits = cell.state == ThreadState::waiting;
+  const bool waits = cell.state == ListedState::waiting;
   switch (selection.states) {
     case StateFilter::busy:
       return selection.idle || !waits;
     case StateFilter::running:
-      return cell.state == ThreadState::running;
+      return cell.state == ListedState::running;
     case StateFilter::runnable:
-      return cell.state == ThreadState::runnable;
+      return cell.state == ListedState::runnable;
     case StateFilter::waiting:
       return waits;
     case StateFilter::gc:

@@ -61,8 +61,8 @@ TEST(RowList, ThreadsHaveTheirStates) {
   const Row* worker = find(list, ".NET TP Worker [tid 4712]");
   ASSERT_NE(worker, nullptr);
   EXPECT_EQ(worker->total, 60 * kPeriod);
-  EXPECT_EQ(worker->states[static_cast<std::size_t>(ThreadState::running)], 60 * kPeriod);
-  EXPECT_EQ(worker->states[static_cast<std::size_t>(ThreadState::waiting)], 50 * kPeriod);
+  EXPECT_EQ(worker->states[static_cast<std::size_t>(ListedState::running)], 60 * kPeriod);
+  EXPECT_EQ(worker->states[static_cast<std::size_t>(ListedState::waiting)], 50 * kPeriod);
   EXPECT_EQ(worker->module, "memcpy") << "where most of its time went";
   const RowList of_worker = functions_of(sample_counts(), {.tid = 4712});
   expect_row(of_worker, "memcpy", 60, 60);

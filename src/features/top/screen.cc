@@ -139,10 +139,10 @@ void Screen::type(const Key& key, Browser& browser) {
   browser.set_filter(typed_);
 }
 
-ScreenLine Screen::line(std::size_t at, std::string_view text, Look look, std::size_t columns) const {
+ScreenLine Screen::line(std::size_t at, std::string_view text, LineLook look, std::size_t columns) const {
   std::string shown = shorten(is_utf8_ ? std::string(text) : ascii_of(text), columns);
   if (!is_utf8_) shown = ascii_of(shown);
-  if (look != Look::plain) shown.append(columns - std::min(columns, columns_of(shown)), ' ');
+  if (look != LineLook::plain) shown.append(columns - std::min(columns, columns_of(shown)), ' ');
   return {at, std::move(shown), look};
 }
 
@@ -155,7 +155,7 @@ std::vector<ScreenLine> Screen::lines(Browser& browser, const TopFacts& facts, s
   if (rows < 16) head.resize(std::min<std::size_t>(head.size(), rows < 8 ? 0 : 2));
   std::vector<ScreenLine> shown;
   shown.reserve(head.size());
-  for (const std::string& text : head) shown.push_back(line(shown.size(), text, Look::plain, columns));
+  for (const std::string& text : head) shown.push_back(line(shown.size(), text, LineLook::plain, columns));
   add_list(browser, shown, rows, columns);
   return shown;
 }
@@ -165,25 +165,25 @@ void Screen::add_list(Browser& browser, std::vector<ScreenLine>& shown, std::siz
       "h help  q quit  t threads  s states  i idle  w whole run  o sort  / filter  Enter callers  c callees  space "
       "pause";
   std::size_t at = shown.size();
-  const auto add = [&](std::string_view text, Look look) { shown.push_back(line(at++, text, look, columns)); };
+  const auto add = [&](std::string_view text, LineLook look) { shown.push_back(line(at++, text, look, columns)); };
   browser.set_page(rows > at + 3 ? rows - at - 3 : 1);
   const RowList& list = browser.list();
-  add(view_line(browser), Look::plain);
-  if (at < rows) add(title_line(browser, columns), Look::title);
+  add(view_line(browser), LineLook::plain);
+  if (at < rows) add(title_line(browser, columns), LineLook::title);
   const std::size_t chosen = browser.chosen_row();
   for (std::size_t i = browser.top_row(); i < list.rows.size() && at + 1 < rows; i++)
-    add(row_line(browser, list.rows[i], list.selected, columns), i == chosen ? Look::chosen : Look::plain);
-  if (list.rows.empty() && at + 1 < rows) add("  nothing that is asked for was seen", Look::plain);
+    add(row_line(browser, list.rows[i], list.selected, columns), i == chosen ? LineLook::chosen : LineLook::plain);
+  if (list.rows.empty() && at + 1 < rows) add("  nothing that is asked for was seen", LineLook::plain);
   // Not the last column: writing there makes some terminals scroll.
   const std::string below =
       mode_ == Mode::filter ? "only names with: " + report::escape_for_terminal(typed_) + "_" : std::string(kHints);
-  shown.push_back(line(rows - 1, below, Look::plain, columns - std::min<std::size_t>(columns, 1)));
+  shown.push_back(line(rows - 1, below, LineLook::plain, columns - std::min<std::size_t>(columns, 1)));
 }
 
 std::vector<ScreenLine> Screen::help_lines(const TopFacts& facts, std::size_t rows, std::size_t columns) const {
   std::vector<ScreenLine> shown;
   const auto add = [&](std::string_view text) {
-    if (shown.size() + 1 < rows) shown.push_back(line(shown.size(), text, Look::plain, columns));
+    if (shown.size() + 1 < rows) shown.push_back(line(shown.size(), text, LineLook::plain, columns));
   };
   for (const std::string_view key : kKeys) add(key);
   add("");

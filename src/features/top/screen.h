@@ -10,13 +10,13 @@
 
 namespace mixstack::top {
 
-enum class Look : std::uint8_t { plain, title, chosen };
+enum class LineLook : std::uint8_t { plain, title, chosen };
 
 /// One line of the screen, fit for it: cut, and where it has a look filled up to its end.
 struct ScreenLine {
   std::size_t at = 0;  ///< from the upper edge
   std::string text;
-  Look look = Look::plain;
+  LineLook look = LineLook::plain;
 };
 
 /// A key, or a character that was typed.
@@ -42,7 +42,7 @@ class Screen {
  private:
   enum class Mode : std::uint8_t { list, help, filter };
   void type(const Key& key, Browser& browser);
-  [[nodiscard]] ScreenLine line(std::size_t at, std::string_view text, Look look, std::size_t columns) const;
+  [[nodiscard]] ScreenLine line(std::size_t at, std::string_view text, LineLook look, std::size_t columns) const;
   [[nodiscard]] std::vector<ScreenLine> help_lines(const TopFacts& facts, std::size_t rows, std::size_t columns) const;
   void add_list(Browser& browser, std::vector<ScreenLine>& shown, std::size_t rows, std::size_t columns) const;
 

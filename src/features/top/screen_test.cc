@@ -29,7 +29,7 @@ struct Shown {
   std::vector<std::string> chosen() {
     std::vector<std::string> texts;
     for (const ScreenLine& line : lines())
-      if (line.look == Look::chosen) texts.push_back(line.text);
+      if (line.look == LineLook::chosen) texts.push_back(line.text);
     return texts;
   }
 };

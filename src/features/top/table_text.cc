@@ -174,10 +174,10 @@ std::string row_line(const Browser& browser, const Row& row, std::uint64_t selec
                       row.name, row.module, width);
   std::uint64_t all = 0;
   for (const std::uint64_t time : row.states) all += time;
-  const auto share = [&](ThreadState state) { return percent(row.states[static_cast<std::size_t>(state)], all); };
+  const auto share = [&](ListedState state) { return percent(row.states[static_cast<std::size_t>(state)], all); };
   return with_names(fmt::format("{:>7.2f} {:>9.3f} {:>6.1f} {:>6.1f} {:>6.1f} {:>6.1f}", percent(row.total, selected),
-                                seconds(row.total), share(ThreadState::running), share(ThreadState::runnable),
-                                share(ThreadState::waiting), percent(row.gc, all)),
+                                seconds(row.total), share(ListedState::running), share(ListedState::runnable),
+                                share(ListedState::waiting), percent(row.gc, all)),
                     row.name, row.module, width);
 }
 

@@ -1,5 +1,3 @@
-#include "frontends/cli/agent_command.h"
-
 #include <fmt/format.h>
 #include <system_error>
 
@@ -7,6 +5,7 @@
 #include "agent/client/agent_status.h"
 #include "agent/client/attach.h"
 #include "agent/protocol/protocol.h"
+#include "frontends/cli/commands.h"
 #include "frontends/cli/output.h"
 #include "output/files/end_signals.h"
 #include "output/files/output_device.h"

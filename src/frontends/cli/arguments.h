@@ -7,43 +7,125 @@
 #include <string>
 #include <vector>
 
-#include "frontends/cli/convert_arguments.h"
-#include "frontends/cli/memory_arguments.h"
-#include "frontends/cli/option_shape.h"
-#include "frontends/cli/record_arguments.h"
+#include "base/words/recording_view.h"
 #include "frontends/cli/terminal.h"
-#include "frontends/cli/top_arguments.h"
-#include "frontends/cli/view_arguments.h"
-#include "frontends/cli/why_arguments.h"
+#include "mixstack/record.h"
+#include "mixstack/report.h"
 #include "mixstack/session.h"
+#include "output/formats/format.h"
+#include "output/help/command_table.h"
+#include "output/push/piece_sender.h"
 
 namespace mixstack::cli {
 
+/// A process or a core.
+struct Subject {
+  std::uint32_t pid = 0;  ///< 0: a core, or a process by name
+  std::string name;       ///< .NET processes of this name
+  CoreOptions core;       ///< path empty: a process
+};
+
 /// Arguments of `mixstack dump`.
-struct DumpArguments {
-  std::uint32_t pid = 0;                   ///< 0: a core, or processes by name
+struct DumpArguments : Subject {
   std::vector<std::uint32_t> more_pids;    ///< further processes
-  std::string name;                        ///< all .NET processes of this name
-  CoreOptions core;                        ///< path empty: a process
   std::string stored_core;                 ///< pid or name of a core in the system's store
   std::optional<std::string> symbol_path;  ///< in place of MIXSTACK_SYMBOL_PATH
   RuntimeOptions runtime;
   NativeLines native_lines = NativeLines::at_hand;
   DumpOptions options;
+  ReportOptions shown;  ///< what is in `options`, or known of a terminal, is not set
   bool json = false;
-  bool managed_only = false;
-  bool merge = false;
-  bool tree = false;
-  bool all = false;
   bool wide = false;
   bool no_pager = false;
-  bool raw_names = false;
   bool no_stop = false;
-  bool no_fold = false;
   bool async = false;  ///< async methods, too
   bool heap = false;   ///< also async methods that only a search of the heap finds
   std::uint64_t heap_limit = 0;
   ColorMode color = ColorMode::automatic;
+};
+
+/// Arguments of `mixstack why`.
+struct WhyArguments : Subject {
+  bool json = false, dot = false, html = false;
+  std::string out;                                    ///< a file; empty: standard output
+  std::optional<std::chrono::milliseconds> sample{};  ///< time; none: a second, if something runs; 0: do not sample
+  bool heap = false;                                  ///< search the heap for async methods
+  std::uint64_t heap_limit = 0;                       ///< bytes of heap above which it is not searched
+  bool data = false;                                  ///< the user's own data, too: variables, paths, commands
+  std::chrono::milliseconds watch{0};                 ///< time between answers; 0: one answer
+};
+
+enum class MemoryFormat : std::uint8_t { text, json, moment, html };
+
+/// Arguments of `mixstack memory`.
+struct MemoryArguments : Subject {
+  bool types = false;
+  bool makers = false;
+  std::chrono::milliseconds makers_time{2000};
+  bool native = false;
+  std::chrono::milliseconds native_time{10000};
+  bool holders = false;
+  std::string holders_of;  ///< a type or an address; empty: the tree alone
+  std::chrono::milliseconds most_pause{50};
+  std::chrono::milliseconds after{0};   ///< 0: one moment
+  bool data = false;                    ///< contents of strings
+  std::string before_file, after_file;  ///< `memory diff`; else empty
+  MemoryFormat format = MemoryFormat::text;
+  std::string out;  ///< a file; empty: standard output
+};
+
+/// Arguments of `mixstack record`.
+struct RecordArguments {
+  std::vector<std::uint32_t> pids;
+  std::string name;                     ///< all .NET processes of this name
+  std::vector<std::string> command;     ///< program to start; empty: attach
+  RecordOptions options{};              ///< duration 0: until a signal, or the end of the process
+  ProfileOptions shown{};               ///< which samples and frames are written
+  std::string out;                      ///< empty: a name made of the process's name and the time
+  std::string format;                   ///< empty: by the name of the file
+  std::chrono::milliseconds rotate{0};  ///< one file per such time; 0: one for all
+  bool subprocesses = false;
+  bool no_names = false;  ///< native code is named later
+  bool serve = false;
+  std::uint16_t port = 0;           ///< of the page; 0: a free one
+  push::PieceSenderOptions push{};  ///< URL empty: nothing is sent
+  bool stats = false;
+  bool quiet = false;
+};
+
+/// Arguments of `mixstack top`.
+struct TopArguments {
+  RecordArguments record;  ///< one process, the kind of samples, the selection of stacks
+  std::chrono::milliseconds interval{1000};
+  std::uint32_t count = 0;  ///< number of tables, without a terminal; 0: until the end
+  std::uint32_t rows = 20;  ///< of each table
+  bool whole = false;       ///< shares of the whole run
+  bool by_thread = false;
+};
+
+/// Arguments of `mixstack convert`.
+struct ConvertArguments {
+  std::string in;
+  std::string out;  ///< "-": standard output
+  formats::Format format = formats::Format::text;
+  ProfileOptions options{};
+  std::optional<std::string> symbol_path;  ///< in place of MIXSTACK_SYMBOL_PATH
+  bool quiet = false;                      ///< no remarks, only errors
+};
+
+/// Arguments of `mixstack diff`.
+struct DiffArguments {
+  std::string before, after;
+  std::string out;                                 ///< "-": standard output
+  formats::Format format = formats::Format::text;  ///< or folded, html
+  ProfileOptions options{};
+  bool quiet = false;
+};
+
+/// Arguments of `mixstack view`.
+struct ViewArguments {
+  std::string in;          ///< "-": standard input
+  std::uint16_t port = 0;  ///< 0: one that is free
 };
 
 /// Arguments of `mixstack agent`.
@@ -87,10 +169,8 @@ struct SymbolsArguments {
 };
 
 /// Arguments of `mixstack pack`.
-struct PackArguments {
-  std::uint32_t pid = 0;  ///< 0: a core
-  CoreOptions core;       ///< path empty: a process
-  std::string out;        ///< "-": standard output
+struct PackArguments : Subject {  ///< not by name
+  std::string out;                ///< "-": standard output
   bool full = false;
   bool with_environment = false;
   bool with_command_line = false;
@@ -122,7 +202,7 @@ struct Invocation {
   AgentArguments agent{};  ///< for `agent`
   PsArguments ps{};
   DoctorArguments doctor{};
-  std::vector<OptionShape> options{};  ///< with the help of a command: the options of its parser
+  std::vector<help::OptionShape> options{};  ///< with the help of a command: the options of its parser
   SymbolsArguments symbols{};
   PackArguments pack{};
   RecordArguments record{};
@@ -135,6 +215,8 @@ struct Invocation {
   std::string command{};  ///< for `usage_error`: the command whose --help to suggest; empty: the program's
 };
 
+/// Every command with its options, from their pages (help.h) and parsers.
+[[nodiscard]] help::CommandTable command_table();
 /// The words that a command line may begin with.
 [[nodiscard]] std::vector<std::string> command_names();
 

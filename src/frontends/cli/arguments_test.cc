@@ -38,7 +38,7 @@ TEST(Arguments, Defaults) {
   EXPECT_EQ(arguments.options.walk.max_frames, 65536u);
   EXPECT_EQ(arguments.options.stop_timeout, std::chrono::milliseconds(20));
   EXPECT_TRUE(arguments.options.threads.empty());
-  EXPECT_FALSE(arguments.json || arguments.merge || arguments.managed_only || arguments.raw_names || arguments.no_fold);
+  EXPECT_FALSE(arguments.json || arguments.shown.merge || arguments.shown.managed_only || arguments.shown.raw_names);
   EXPECT_FALSE(arguments.options.walk.explain || arguments.options.walk.keep_registers);
 }
 
@@ -71,7 +71,7 @@ TEST(Arguments, EveryFlagReachesItsOption) {
       "--frame-budget 1000 "
       "--no-stop --stop-timeout 2s --color always");
   EXPECT_TRUE(all.no_stop);
-  EXPECT_TRUE(all.json && all.managed_only && all.merge && all.raw_names && all.no_fold);
+  EXPECT_TRUE(all.json && all.shown.managed_only && all.shown.merge && all.shown.raw_names && !all.shown.fold);
   EXPECT_FALSE(all.runtime.lines);
   EXPECT_TRUE(all.options.walk.explicit_frames && all.options.walk.keep_registers && all.options.walk.explain);
   EXPECT_EQ(all.options.walk.max_frames, 7u);
@@ -128,7 +128,7 @@ TEST(Arguments, WrongLinesSayWhatIsWrong) {
 
 TEST(Arguments, ProcessesByNumberAndByName) {
   EXPECT_EQ(parse("4711").dump.pid, 4711u);
-  EXPECT_TRUE(parse("4711 --merge").dump.merge);
+  EXPECT_TRUE(parse("4711 --merge").dump.shown.merge);
   EXPECT_EQ(parse("dump 1 2 3").dump.more_pids, (std::vector<std::uint32_t>{2, 3}));
   EXPECT_EQ(parse("dump -t 12 13 4711").dump.pid, 4711u);
   EXPECT_EQ(parse("dump -n web").dump.name, "web");
@@ -141,7 +141,7 @@ TEST(Arguments, ProcessesByNumberAndByName) {
 TEST(Arguments, ADumpNeedsNoCommand) {
   EXPECT_EQ(dump("-n web").name, "web");
   EXPECT_EQ(dump("--name=web --tree").name, "web");
-  EXPECT_TRUE(dump("--merge 4711").merge);
+  EXPECT_TRUE(dump("--merge 4711").shown.merge);
   EXPECT_EQ(dump("--merge 4711").pid, 4711u);
   EXPECT_EQ(dump("-t 12 13 4711").options.threads, (std::vector<ThreadId>{12, 13}));
   EXPECT_EQ(dump("--core core.1").core.path, "core.1");

@@ -1,5 +1,5 @@
 // Parser, help, completions and manual page have the same options.
-#include "frontends/cli/command_table.h"
+#include "output/help/command_table.h"
 
 #include <gtest/gtest.h>
 
@@ -15,6 +15,12 @@
 
 namespace mixstack::cli {
 namespace {
+
+using help::CommandTable;
+using help::TableCommand;
+using help::TableLine;
+using help::TableOption;
+using help::ValueKind;
 
 std::vector<std::string> words_of(const std::string& line) {
   std::istringstream in(line);

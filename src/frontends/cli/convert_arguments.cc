@@ -1,15 +1,15 @@
-#include "frontends/cli/convert_arguments.h"
-
+// Arguments of `mixstack convert` and `mixstack diff`.
 #include <fmt/core.h>
 
-#include "frontends/cli/help.h"
+#include <algorithm>
+
 #include "frontends/cli/parsing.h"
-#include "frontends/cli/profile_options.h"
 
 namespace mixstack::cli {
 namespace {
 
 using formats::Format;
+using Action = Invocation::Action;
 
 /// The format by the word if one is given, else by the file's name; without either, text on standard output.
 std::string read_format(const std::string& word, std::string& out, Format& format) {
@@ -26,55 +26,79 @@ std::string read_format(const std::string& word, std::string& out, Format& forma
                  : fmt::format("'{}': its end tells no format; say it with -f: {}", out, formats::all_format_words());
 }
 
-}  // namespace
-
-Invocation parse_convert(std::vector<std::string> arguments) {
-  ConvertArguments convert;
-  RawProfileOptions raw;
-  std::string format;
-  Invocation result = parse_small(
-      std::move(arguments), {Invocation::Action::convert, {}, {}}, "mixstack convert",
-      [&](OptionSet& options) {
-        options.positional("FILE", convert.in);
-        options.value("--out", convert.out);
-        options.value("--format", format);
-        options.flag("--quiet", convert.quiet);
-        options.value("--symbol-path", convert.symbol_path);
-        declare_profile_options(options, raw, convert.options);
-      },
-      convert_page());
-  if (result.action != Invocation::Action::convert) return result;
-  if (convert.in.empty()) return wrong("which recording? mixstack convert FILE.mxr -o FILE.html");
-  for (const std::string& text :
-       {read_format(format, convert.out, convert.format), read_profile_options(raw, convert.options)})
-    if (!text.empty()) return wrong(text);
-  result.convert = std::move(convert);
-  return result;
+/// Which samples and frames are shown.
+void declare_profile_options(CommandLine& line, ProfileOptions& options) {
+  line.flag("--threads", options.by_thread);
+  line.flag("--idle", options.idle);
+  line.value("--state", [&options](const std::string& text) { return read_states(text, options); });
+  line.choice(
+      "--clock", options.clock,
+      {{"auto", std::nullopt}, {"cpu", SampleClock::cpu}, {"wall", SampleClock::wall}, {"bytes", SampleClock::bytes}});
+  line.flag("--managed-only", options.managed_only);
+  line.off("--no-kernel", options.kernel);
+  line.text("--include", options.include)->allow_extra_args(false);
+  line.text("--exclude", options.exclude)->allow_extra_args(false);
+  line.flag("--inverted", options.inverted);
 }
 
-Invocation parse_diff(std::vector<std::string> arguments) {
-  DiffArguments diff;
-  RawProfileOptions raw;
+}  // namespace
+
+std::string read_states(std::string_view text, ProfileOptions& options) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    bool is_known = word == "gc";
+    options.gc_only = options.gc_only || is_known;
+    for (unsigned a = 0; a <= static_cast<unsigned>(kLastActivity) && !is_known; a++) {
+      const auto activity = static_cast<Activity>(a);
+      is_known = word == word_of(activity);
+      if (is_known) options.activities = static_cast<std::uint8_t>(options.activities | activity_bit(activity));
+    }
+    if (!is_known)
+      return fmt::format("--state: '{}' is none of running, runnable, waiting, blocked, unknown, gc", word);
+  }
+  // "gc" alone selects every state, so include waiting threads.
+  if (options.gc_only && options.activities == 0) options.idle = true;
+  return {};
+}
+
+Invocation parse_convert(std::vector<std::string> words) {
+  CommandLine line(Action::convert, convert_page());
+  ConvertArguments& convert = line.result().convert;
   std::string format;
-  Invocation result = parse_small(
-      std::move(arguments), {Invocation::Action::diff, {}, {}}, "mixstack diff",
-      [&](OptionSet& options) {
-        options.positional("FILE", diff.before);
-        options.positional("AFTER_FILE", diff.after);
-        options.value("--out", diff.out);
-        options.value("--format", format);
-        options.flag("--quiet", diff.quiet);
-        declare_profile_options(options, raw, diff.options);
-      },
-      diff_page());
-  if (result.action != Invocation::Action::diff) return result;
-  if (diff.after.empty()) return wrong("which two recordings? mixstack diff BEFORE.mxr AFTER.mxr -o FILE.html");
-  for (const std::string& text : {read_format(format, diff.out, diff.format), read_profile_options(raw, diff.options)})
-    if (!text.empty()) return wrong(text);
-  if (diff.format != Format::text && diff.format != Format::folded && diff.format != Format::html)
-    return wrong("a difference can be text, folded or html");
-  result.diff = std::move(diff);
-  return result;
+  line.text("FILE", convert.in);
+  line.text("--out", convert.out);
+  line.text("--format", format);
+  line.flag("--quiet", convert.quiet);
+  line.text("--symbol-path", convert.symbol_path);
+  declare_profile_options(line, convert.options);
+  const auto has_file = [&] {
+    return convert.in.empty() ? "which recording? mixstack convert FILE.mxr -o FILE.html" : "";
+  };
+  return line.read(std::move(words),
+                   {has_file, [&] { return read_format(format, convert.out, convert.format); }, line.values()});
+}
+
+Invocation parse_diff(std::vector<std::string> words) {
+  CommandLine line(Action::diff, diff_page());
+  DiffArguments& diff = line.result().diff;
+  std::string format;
+  line.text("FILE", diff.before);
+  line.text("AFTER_FILE", diff.after);
+  line.text("--out", diff.out);
+  line.text("--format", format);
+  line.flag("--quiet", diff.quiet);
+  declare_profile_options(line, diff.options);
+  const auto has_files = [&] {
+    return diff.after.empty() ? "which two recordings? mixstack diff BEFORE.mxr AFTER.mxr -o FILE.html" : "";
+  };
+  const auto can_be = [&] {
+    const bool is_one = diff.format == Format::text || diff.format == Format::folded || diff.format == Format::html;
+    return is_one ? "" : "a difference can be text, folded or html";
+  };
+  return line.read(std::move(words),
+                   {has_files, [&] { return read_format(format, diff.out, diff.format); }, line.values(), can_be});
 }
 
 }  // namespace mixstack::cli

@@ -1,4 +1,4 @@
-#include "frontends/cli/convert_arguments.h"
+#include "frontends/cli/arguments.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,10 @@
-#include "frontends/cli/convert_command.h"
-
 #include <string>
 #include <utility>
 
 #include "features/symbols/named_recording.h"
-#include "frontends/cli/input.h"
+#include "frontends/cli/commands.h"
 #include "frontends/cli/output.h"
-#include "frontends/cli/symbol_options.h"
+#include "frontends/cli/targets.h"
 #include "output/formats/difference.h"
 #include "output/formats/empty_view.h"
 #include "output/formats/reader_notes.h"
@@ -60,8 +58,7 @@ ExitCode run_diff(const DiffArguments& arguments, const Environment& environment
     remark(environment, {"changed_by_reading", {}, 0, arguments.after}, formats::changed_text(*after, arguments.after));
     // The text format contains this warning itself.
     const std::string words = formats::different_modes(*before, *after);
-    if (!words.empty() && arguments.format != formats::Format::text)
-      remark(environment, {"different_modes"}, "mixstack: " + words + "\n");
+    if (!words.empty() && arguments.format != formats::Format::text) remark(environment, {"different_modes"}, words);
   }
   const ExitCode written = write_file(arguments.out, true, environment, [&](report::Writer& out) {
     formats::write_diff(out, arguments.format, {*before, arguments.before}, {*after, arguments.after},

@@ -7,6 +7,7 @@
 
 #include "base/system/scoped_fd.h"
 #include "frontends/cli/arguments.h"
+#include "frontends/cli/parsing.h"
 
 namespace mixstack::cli {
 namespace {

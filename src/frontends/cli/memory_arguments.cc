@@ -1,6 +1,4 @@
-#include "frontends/cli/memory_arguments.h"
-
-#include "frontends/cli/help.h"
+// Arguments of `mixstack memory`.
 #include "frontends/cli/parsing.h"
 #include "output/report/escape.h"
 
@@ -26,10 +24,8 @@ std::string read_format(bool json, MemoryArguments& memory) {
 }
 
 /// Options that do not go with a core, or with each other.
-std::string check(const MemoryArguments& memory, bool has_pause, bool only_sysroot) {
+std::string check(const MemoryArguments& memory, bool has_pause) {
   const bool is_core = !memory.core.path.empty();
-  if (!is_core && (!memory.core.sysroots.empty() || !memory.core.executable.empty() || only_sysroot))
-    return "--sysroot, --exe and --only-sysroot are for cores";
   const bool is_of_heap = memory.types || memory.holders;
   if (has_pause && (is_core || !is_of_heap)) return "--most-pause is for --types and --holders of a process";
   if (memory.holders && (memory.after.count() != 0 || memory.format == MemoryFormat::moment))
@@ -53,29 +49,23 @@ std::string check_files(const MemoryArguments& memory) {
   return {};
 }
 
-std::string read_native(const std::string& time, MemoryArguments& memory) {
+/// `--native` and `--makers`: questions about a time. `time`: --duration; nothing: it is not given.
+std::string read_time(std::optional<std::chrono::milliseconds> time, MemoryArguments& memory) {
   constexpr std::chrono::milliseconds kLeast{100}, kMost = std::chrono::hours(1);
-  if (!memory.core.path.empty()) return "--native is for a process: nothing grows in a core";
+  if (!memory.makers && !memory.native) return {};
+  if (memory.makers && memory.native) return "--makers and --native are two questions";
+  if (!memory.core.path.empty())
+    return memory.native ? "--native is for a process: nothing grows in a core"
+                         : "--makers is for a process: a core makes no objects";
   if (memory.types || memory.holders || memory.after.count() != 0)
-    return "--native goes without --types, --holders and --after";
+    return std::string(memory.native ? "--native" : "--makers") + " goes without --types, --holders and --after";
   if (memory.format == MemoryFormat::moment || memory.format == MemoryFormat::html)
-    return "--native writes text or .json; 'mixstack record -m faults -o FILE.html' makes a page of first uses";
-  if (time.empty()) return {};
-  if (std::string text = read_seconds("--duration", time, memory.native_time); !text.empty()) return text;
-  return memory.native_time < kLeast || memory.native_time > kMost ? "--duration: from 100ms to an hour" : "";
-}
-
-std::string read_makers(const std::string& time, MemoryArguments& memory) {
-  constexpr std::chrono::milliseconds kLeast{100}, kMost = std::chrono::hours(1);
-  if (memory.native) return memory.makers ? "--makers and --native are two questions" : read_native(time, memory);
-  if (!memory.makers) return time.empty() ? "" : "--duration is for --makers and --native";
-  if (!memory.core.path.empty()) return "--makers is for a process: a core makes no objects";
-  if (memory.types || memory.holders || memory.after.count() != 0)
-    return "--makers goes without --types, --holders and --after";
-  if (memory.format == MemoryFormat::moment || memory.format == MemoryFormat::html)
-    return "--makers writes text or .json; 'mixstack record --alloc -o FILE.html' makes a page";
-  if (std::string text = read_seconds("--duration", time, memory.makers_time); !text.empty()) return text;
-  return memory.makers_time < kLeast || memory.makers_time > kMost ? "--duration: from 100ms to an hour" : "";
+    return memory.native
+               ? "--native writes text or .json; 'mixstack record -m faults -o FILE.html' makes a page of first uses"
+               : "--makers writes text or .json; 'mixstack record --alloc -o FILE.html' makes a page";
+  if (!time) return {};
+  (memory.native ? memory.native_time : memory.makers_time) = *time;
+  return *time < kLeast || *time > kMost ? "--duration: from 100ms to an hour" : "";
 }
 
 /// The word behind --holders, which need not be there, is taken off the arguments.
@@ -96,62 +86,53 @@ std::string take_holders_of(std::vector<std::string>& arguments) {
   return {};
 }
 
-}  // namespace
-
-Invocation parse_memory(std::vector<std::string> arguments) {
-  MemoryArguments memory;
-  std::string what, pause, after, time;
-  bool only_sysroot = false, json = false;
-  const std::string of = take_holders_of(arguments);
-  Invocation result = parse_small(
-      std::move(arguments), {Invocation::Action::memory, {}, {}}, "mixstack memory",
-      [&](OptionSet& options) {
-        options.positional("PID", what);
-        options.positional("BEFORE", memory.before_file);
-        options.positional("AFTER", memory.after_file);
-        options.value("--name", memory.name);
-        options.value("--core", memory.core.path);
-        options.value("--sysroot", memory.core.sysroots)->allow_extra_args(false);
-        options.value("--exe", memory.core.executable);
-        options.flag("--only-sysroot", only_sysroot);
-        options.flag("--types", memory.types);
-        options.flag("--data", memory.data);
-        options.value("--after", after);
-        options.flag("--holders", memory.holders);
-        options.value("--most-pause", pause);
-        options.flag("--makers", memory.makers);
-        options.flag("--native", memory.native);
-        options.value("--duration", time);
-        options.flag("--json", json);
-        options.value("--out", memory.out);
-      },
-      memory_page());
-  if (result.action != Invocation::Action::memory) return result;
-  for (const std::string& text :
-       {read_format(json, memory), pause.empty() ? "" : read_seconds("--most-pause", pause, memory.most_pause),
-        after.empty() ? "" : read_seconds("--after", after, memory.after)})
-    if (!text.empty()) return wrong(text);
-  if (what == "diff") {
-    if (const std::string text = check_files(memory); !text.empty()) return wrong(text);
-    result.memory = std::move(memory);
-    return result;
-  }
-  if (!memory.before_file.empty()) return wrong("memory: one process or core; 'memory diff' compares two moments");
+/// Reads whom the line asks: a process, a core, or two files.
+std::string read_what(std::string what, const std::string& of, MemoryArguments& memory) {
+  if (what == "diff") return check_files(memory);
+  if (!memory.before_file.empty()) return "memory: one process or core; 'memory diff' compares two moments";
   memory.holders_of = of;
   if (what.empty() && memory.name.empty() && memory.core.path.empty()) std::swap(what, memory.holders_of);
-  const int given = static_cast<int>(!what.empty()) + static_cast<int>(!memory.core.path.empty()) +
-                    static_cast<int>(!memory.name.empty());
-  if (given != 1) return wrong("memory: say of what, and one thing: a pid, a name, or the path of a core or a moment");
-  if (const auto pid = whole_number(what, INT32_MAX); pid && *pid != 0) {
-    memory.pid = static_cast<std::uint32_t>(*pid);
-  } else if (!what.empty()) {
-    memory.core.path = what;
-  }
-  if (const std::string text = check(memory, !pause.empty(), only_sysroot); !text.empty()) return wrong(text);
-  if (const std::string text = read_makers(time, memory); !text.empty()) return wrong(text);
-  memory.core.use_own_files = !only_sysroot;
-  result.memory = std::move(memory);
-  return result;
+  return read_subject(what, memory,
+                      "memory: say of what, and one thing: a pid, a name, or the path of a core or a moment");
+}
+
+}  // namespace
+
+Invocation parse_memory(std::vector<std::string> words) {
+  CommandLine line(Invocation::Action::memory, memory_page());
+  MemoryArguments& memory = line.result().memory;
+  const std::string of = take_holders_of(words);
+  std::string what;
+  std::optional<std::chrono::milliseconds> time;
+  bool json = false;
+  line.text("PID", what);
+  line.text("BEFORE", memory.before_file);
+  line.text("AFTER", memory.after_file);
+  line.text("--name", memory.name);
+  line.text("--core", memory.core.path);
+  declare_core_files(line, memory.core);
+  line.flag("--types", memory.types);
+  line.flag("--data", memory.data);
+  line.seconds("--after", memory.after);
+  line.flag("--holders", memory.holders);
+  line.seconds("--most-pause", memory.most_pause);
+  line.flag("--makers", memory.makers);
+  line.flag("--native", memory.native);
+  line.seconds("--duration", time);
+  line.flag("--json", json);
+  line.text("--out", memory.out);
+  const auto check_all = [&] {
+    if (what == "diff") return std::string();
+    std::string text = check(memory, line.has("--most-pause"));
+    return text.empty() ? read_time(time, memory) : text;
+  };
+  const auto needs_no_time = [&] {
+    const bool is_needless = line.has("--duration") && !memory.makers && !memory.native && what != "diff";
+    return is_needless ? "--duration is for --makers and --native" : "";
+  };
+  return line.read(std::move(words),
+                   {[&] { return read_format(json, memory); }, [&] { return read_what(what, of, memory); },
+                    needs_no_time, line.values(), check_all});
 }
 
 }  // namespace mixstack::cli

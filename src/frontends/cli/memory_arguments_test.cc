@@ -1,4 +1,4 @@
-#include "frontends/cli/memory_arguments.h"
+#include "frontends/cli/arguments.h"
 
 #include <gtest/gtest.h>
 
@@ -57,9 +57,9 @@ TEST(MemoryArguments, NativeGrowthIsOfAProcessAndATime) {
 }
 
 TEST(RecordArguments, BytesHaveNoRate) {
-  EXPECT_EQ(parse_arguments({"record", "-p", "7", "--alloc"}).record.mode, RecordMode::allocations);
-  EXPECT_EQ(parse_arguments({"record", "-p", "7", "-m", "alloc"}).record.mode, RecordMode::allocations);
-  EXPECT_EQ(parse_arguments({"record", "-p", "7", "-m", "faults"}).record.mode, RecordMode::first_uses);
+  EXPECT_EQ(parse_arguments({"record", "-p", "7", "--alloc"}).record.options.mode, RecordMode::allocations);
+  EXPECT_EQ(parse_arguments({"record", "-p", "7", "-m", "alloc"}).record.options.mode, RecordMode::allocations);
+  EXPECT_EQ(parse_arguments({"record", "-p", "7", "-m", "faults"}).record.options.mode, RecordMode::first_uses);
   for (const std::vector<std::string>& wrong : {std::vector<std::string>{"record", "-p", "7", "--alloc", "-m", "cpu"},
                                                 {"record", "-p", "7", "--alloc", "-r", "99"},
                                                 {"record", "-p", "7", "-m", "faults", "-r", "99"},

@@ -1,14 +1,19 @@
-#include "frontends/cli/memory_command.h"
+// Input: MemoryArguments: a process, core, moment file or two of them; the question; the format and file of the answer.
+// Output: the answer as text, JSON, a page or a moment, and an exit code: `partial` where something is not known.
+// Algorithm: files answer by themselves; anything else is opened once, and asked one question (mixstack/ask_*.h).
+// Bounds: those of the questions; Ctrl-C ends the time of --makers and --native, and what was seen is told.
+#include <functional>
+#include <utility>
 
-#include "frontends/cli/dump_command.h"
-#include "frontends/cli/input.h"
-#include "frontends/cli/makers_command.h"
-#include "frontends/cli/native_command.h"
+#include "base/system/file_limit.h"
+#include "frontends/cli/commands.h"
 #include "frontends/cli/output.h"
-#include "frontends/cli/ps_command.h"
-#include "frontends/cli/symbol_options.h"
+#include "frontends/cli/targets.h"
+#include "mixstack/ask_makers.h"
+#include "mixstack/ask_native.h"
 #include "mixstack/memory_files.h"
 #include "mixstack/memory_growth.h"
+#include "output/files/end_signals.h"
 #include "output/formats/read_any.h"
 #include "output/report/escape.h"
 #include "output/report/writer.h"
@@ -16,46 +21,41 @@
 namespace mixstack::cli {
 namespace {
 
-/// A moment is bytes, whatever the output is; the others are text.
-ExitCode write_as(const MemoryArguments& arguments, const Environment& environment, const files::WriteOutput& write) {
-  if (arguments.format != MemoryFormat::moment) return write_answer_to(arguments.out, environment, write);
-  const ExitCode code = write_file(arguments.out, false, environment, write);
-  if (code == ExitCode::ok)
-    remark(environment, {"wrote", {}, 0, arguments.out},
-           "mixstack: wrote " + report::escape_for_terminal(arguments.out) + "\n");
-  return code;
-}
+using Write = std::function<void(const ReportSink& sink)>;
 
-ExitCode write_moment_out(const MemoryArguments& arguments, const Environment& environment, MemoryAnswer answer) {
-  const bool is_whole = answer.is_whole();
-  const ExitCode code = write_as(arguments, environment, [&](report::Writer& writer) {
-    const auto sink = [&](std::string_view piece) { writer << piece; };
-    if (arguments.format == MemoryFormat::moment) {
-      write_moment(moment_of(std::move(answer)), sink);
-    } else if (arguments.format == MemoryFormat::json) {
-      write_json(answer, sink);
-    } else if (arguments.format == MemoryFormat::html) {
-      write_html(answer, sink);
-    } else {
-      write_text(answer, sink);
-    }
+ExitCode write_out(const MemoryArguments& arguments, const Environment& environment, bool is_whole,
+                   const Write& write) {
+  const ExitCode code = write_answer_to(arguments.out, environment, [&](report::Writer& writer) {
+    write([&](std::string_view piece) { writer << piece; });
   });
   return code == ExitCode::ok && !is_whole ? ExitCode::partial : code;
 }
 
-ExitCode write_growth_out(const MemoryArguments& arguments, const Environment& environment, const MemoryTwice& twice) {
-  const MemoryGrowth& growth = twice.growth;
-  const ExitCode code = write_as(arguments, environment, [&](report::Writer& writer) {
-    const auto sink = [&](std::string_view piece) { writer << piece; };
-    if (arguments.format == MemoryFormat::html) {
-      write_html(twice, sink);
-    } else if (arguments.format == MemoryFormat::json) {
-      write_json(growth, sink);
-    } else {
-      write_text(growth, sink);
-    }
+/// Writes an answer as text or JSON, which all have.
+template <class Answer>
+void write_as(MemoryFormat format, const Answer& answer, const ReportSink& sink) {
+  format == MemoryFormat::json ? write_json(answer, sink) : write_text(answer, sink);
+}
+
+/// A moment is bytes, whatever the output is; the others are text.
+ExitCode write_moment_out(const MemoryArguments& arguments, const Environment& environment, MemoryAnswer answer) {
+  const bool is_whole = answer.is_whole();
+  if (arguments.format != MemoryFormat::moment)
+    return write_out(arguments, environment, is_whole, [&](const ReportSink& sink) {
+      arguments.format == MemoryFormat::html ? write_html(answer, sink) : write_as(arguments.format, answer, sink);
+    });
+  const ExitCode code = write_file(arguments.out, false, environment, [&](report::Writer& writer) {
+    write_moment(moment_of(std::move(answer)), [&](std::string_view piece) { writer << piece; });
   });
-  return code == ExitCode::ok && !growth.why_not.empty() ? ExitCode::partial : code;
+  if (code != ExitCode::ok) return code;
+  remark(environment, {"wrote", {}, 0, arguments.out}, "wrote " + report::escape_for_terminal(arguments.out));
+  return is_whole ? ExitCode::ok : ExitCode::partial;
+}
+
+ExitCode write_growth_out(const MemoryArguments& arguments, const Environment& environment, const MemoryTwice& twice) {
+  return write_out(arguments, environment, twice.growth.why_not.empty(), [&](const ReportSink& sink) {
+    arguments.format == MemoryFormat::html ? write_html(twice, sink) : write_as(arguments.format, twice.growth, sink);
+  });
 }
 
 ExitCode compare_files(const MemoryArguments& arguments, const Environment& environment) {
@@ -68,6 +68,30 @@ ExitCode compare_files(const MemoryArguments& arguments, const Environment& envi
   return write_growth_out(arguments, environment, twice);
 }
 
+ExitCode run_makers(const MemoryArguments& arguments, OpenedTarget& opened, const Environment& environment) {
+  const files::EndSignals signals;
+  base::raise_file_limit();
+  MakersOptions options;
+  options.time = arguments.makers_time;
+  options.may_go_on = [&signals] { return signals.wait(0) == 0; };
+  const auto makers = ask_makers(*opened.session, options);
+  if (!makers) return opened.complain(makers.error());
+  return write_out(arguments, environment, makers->has_bytes && makers->has_samples,
+                   [&](const ReportSink& sink) { write_as(arguments.format, *makers, sink); });
+}
+
+ExitCode run_native(const MemoryArguments& arguments, OpenedTarget& opened, const Environment& environment) {
+  const files::EndSignals signals;
+  base::raise_file_limit();
+  NativeOptions options;
+  options.time = arguments.native_time;
+  options.may_go_on = [&signals] { return signals.wait(0) == 0; };
+  const auto growth = ask_native(*opened.session, options);
+  if (!growth) return opened.complain(growth.error());
+  return write_out(arguments, environment, growth->has_calls,
+                   [&](const ReportSink& sink) { write_as(arguments.format, *growth, sink); });
+}
+
 }  // namespace
 
 ExitCode run_memory(const MemoryArguments& arguments, const Environment& environment) {
@@ -77,19 +101,11 @@ ExitCode run_memory(const MemoryArguments& arguments, const Environment& environ
     if (!moment) return moment.error();
     return write_moment_out(arguments, environment, answer_of(std::move(*moment)));
   }
-  if (!arguments.core.path.empty() && !arguments.types && !arguments.holders) {
+  if (!arguments.core.path.empty() && !arguments.types && !arguments.holders)
     return complain(environment, "a core does not say what was resident: it has --types and --holders alone",
                     ExitCode::usage);
-  }
-  DumpArguments of;
-  of.pid = arguments.pid;
-  of.core = arguments.core;
-  if (!arguments.name.empty()) {
-    const auto pid = pid_called(arguments.name, environment);
-    if (!pid) return pid.error();
-    of.pid = *pid;
-  }
-  auto opened = open_target(of, symbol_options(of), environment);
+  Subject of = arguments;
+  auto opened = open_subject(of, environment);
   if (!opened) return opened.error();
   if (arguments.native) return run_native(arguments, *opened, environment);
   if (arguments.makers) return run_makers(arguments, *opened, environment);

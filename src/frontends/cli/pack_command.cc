@@ -1,5 +1,4 @@
-#include "frontends/cli/pack_command.h"
-
+// `mixstack pack`.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,7 +9,7 @@
 
 #include "features/machine/explained_opening.h"
 #include "features/pack/pack_summary.h"
-#include "frontends/cli/dump_command.h"
+#include "frontends/cli/commands.h"
 #include "frontends/cli/output.h"
 #include "frontends/cli/version.h"
 #include "mixstack/pack.h"
@@ -39,35 +38,12 @@ PackOptions options_of(const PackArguments& arguments) {
   return options;
 }
 
-/// Nothing: the failure was reported.
-std::optional<PackSummary> pack_process(const PackArguments& arguments, const Environment& environment, int fd,
-                                        ExitCode& code) {
-  machine::Refused refused = machine::foreseen_refusal(arguments.pid);
-  if (refused.problem == Problem::none) {
-    auto summary = mixstack::pack_process(arguments.pid, options_of(arguments), fd);
-    if (summary) return std::move(*summary);
-    const Error& error = summary.error();
-    if (error.code == ErrorCode::io_error && error.value == kPackNotWritten) {
-      code = cannot_write(environment, arguments.out, error);
-      return std::nullopt;
-    }
-    refused = machine::refusal_of(error, arguments.pid);
-  }
-  code = complain(environment, refused);
-  return std::nullopt;
-}
-
-std::optional<PackSummary> pack_core(const PackArguments& arguments, const Environment& environment, int fd,
-                                     ExitCode& code) {
-  auto summary = mixstack::pack_core(arguments.core, options_of(arguments), fd);
-  if (summary) return std::move(*summary);
-  const Error& error = summary.error();
-  if (error.code == ErrorCode::io_error && error.value == kPackNotWritten) {
-    code = cannot_write(environment, arguments.out, error);
-  } else {
-    code = complain_of_core(environment, error, arguments.core.path);
-  }
-  return std::nullopt;
+/// Why nothing was packed.
+ExitCode complain_of(const PackArguments& arguments, const Environment& environment, const Error& error) {
+  if (error.code == ErrorCode::io_error && error.value == kPackNotWritten)
+    return cannot_write(environment, arguments.out, error);
+  if (arguments.pid != 0) return complain(environment, machine::refusal_of(error, arguments.pid));
+  return complain_of_core(environment, error, arguments.core.path);
 }
 
 }  // namespace
@@ -83,11 +59,13 @@ ExitCode run_pack(const PackArguments& arguments, const Environment& environment
   } else if (::isatty(environment.out) == 1) {
     return complain(environment, {"not_for_terminal"}, "a pack is nothing for a terminal: -o FILE", ExitCode::usage);
   }
+  if (arguments.pid != 0)
+    if (const auto refused = machine::foreseen_refusal(arguments.pid); refused.problem != Problem::none)
+      return complain(environment, refused);
   const int fd = file ? file->fd() : environment.out;
-  ExitCode code = ExitCode::internal;
-  const auto summary = arguments.core.path.empty() ? pack_process(arguments, environment, fd, code)
-                                                   : pack_core(arguments, environment, fd, code);
-  if (!summary) return code;
+  const auto summary = arguments.pid != 0 ? pack_process(arguments.pid, options_of(arguments), fd)
+                                          : pack_core(arguments.core, options_of(arguments), fd);
+  if (!summary) return complain_of(arguments, environment, summary.error());
   if (file)
     if (const auto published = file->publish(); !published)
       return cannot_write(environment, arguments.out, published.error());

@@ -2,20 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "frontends/cli/agent_command.h"
 #include "frontends/cli/arguments.h"
-#include "frontends/cli/convert_command.h"
-#include "frontends/cli/doctor_command.h"
-#include "frontends/cli/dump_command.h"
-#include "frontends/cli/memory_command.h"
+#include "frontends/cli/commands.h"
 #include "frontends/cli/output.h"
-#include "frontends/cli/pack_command.h"
-#include "frontends/cli/ps_command.h"
-#include "frontends/cli/record_command.h"
-#include "frontends/cli/symbols_command.h"
-#include "frontends/cli/top_command.h"
-#include "frontends/cli/view_command.h"
-#include "frontends/cli/why_command.h"
 #include "mixstack/shared_images.h"
 #include "process/bpf/unstopped_target.h"
 

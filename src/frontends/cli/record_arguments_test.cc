@@ -1,4 +1,4 @@
-#include "frontends/cli/record_arguments.h"
+#include "frontends/cli/arguments.h"
 
 #include <gtest/gtest.h>
 #include <chrono>
@@ -20,12 +20,12 @@ TEST(RecordArgumentsTest, OptionsOfPushAreRead) {
   const RecordArguments all =
       record({"--push", "otlp+http://h", "--push-interval", "2m", "--push-name", "shop", "--push-label", "a=1",
               "--push-label", "b=2", "--push-header-file", "/x", "--push-spool", "/y"});
-  EXPECT_EQ(all.push, "otlp+http://h");
-  EXPECT_EQ(all.push_interval, std::chrono::minutes(2));
-  EXPECT_EQ(all.push_name, "shop");
-  EXPECT_EQ(all.push_labels, (std::vector<std::string>{"a=1", "b=2"}));
-  EXPECT_EQ(all.push_header_file, "/x");
-  EXPECT_EQ(all.push_spool, "/y");
+  EXPECT_EQ(all.push.url, "otlp+http://h");
+  EXPECT_EQ(all.push.interval, std::chrono::minutes(2));
+  EXPECT_EQ(all.push.name, "shop");
+  EXPECT_EQ(all.push.labels, (std::vector<std::string>{"a=1", "b=2"}));
+  EXPECT_EQ(all.push.header_file, "/x");
+  EXPECT_EQ(all.push.spool, "/y");
   for (const std::vector<std::string>& wrong : {std::vector<std::string>{"record", "7", "--push-name", "shop"},
                                                 {"record", "7", "--push", "http://h", "--push-interval", "999ms"},
                                                 {"record", "7", "--push", "http://h", "--push-interval", "2h"},
@@ -51,15 +51,15 @@ TEST(RecordArgumentsTest, RatesAndTimesSayWhatTheyTake) {
     EXPECT_EQ(said("-d", value), std::string("--duration: '") + value +
                                      "' is not a time like 10 or 10s (seconds), 500ms, 5m or 1h: a whole number from 1 "
                                      "on, at most 168h");
-  EXPECT_EQ(record({"-d", "168h"}).duration, std::chrono::hours(168));
+  EXPECT_EQ(record({"-d", "168h"}).options.duration, std::chrono::hours(168));
 }
 
 TEST(RecordArgumentsTest, States) {
-  EXPECT_EQ(record({}).activities, 0);
-  EXPECT_EQ(record({"--state", "running,waiting"}).activities,
+  EXPECT_EQ(record({}).shown.activities, 0);
+  EXPECT_EQ(record({"--state", "running,waiting"}).shown.activities,
             activity_bit(Activity::running) | activity_bit(Activity::waiting));
   const RecordArguments gc = record({"--state", "gc"});
-  EXPECT_TRUE(gc.gc_only && gc.idle);
+  EXPECT_TRUE(gc.shown.gc_only && gc.shown.idle);
   EXPECT_NE(parse_arguments({"record", "7", "--state", "x"}).text.find("runnable"), std::string::npos);
 }
 

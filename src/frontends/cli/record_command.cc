@@ -5,31 +5,32 @@
 // until time, signal or the last process's end, write. 3. Report how a started program ended (`say_end`).
 // Bounds: kUntilReaped; waits of 100 ms per loop; the page is copied at most once a second and for a twentieth of the
 // time; memory is bounded by Recording.
-#include "frontends/cli/record_command.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
+#include <system_error>
 
 #include "base/system/asking_user.h"
 #include "base/system/file_limit.h"
-#include "features/machine/explained_opening.h"
 #include "features/machine/named_programs.h"
+#include "features/machine/refused_recording.h"
 #include "features/record/launched_program.h"
 #include "features/record/recorded_facts.h"
 #include "features/record/recording_parts.h"
 #include "features/symbols/usual_places.h"
+#include "frontends/cli/commands.h"
 #include "frontends/cli/output.h"
-#include "frontends/cli/ps_command.h"
-#include "frontends/cli/record_progress.h"
-#include "frontends/cli/recorded_process.h"
+#include "frontends/cli/targets.h"
+#include "frontends/cli/terminal.h"
 #include "frontends/cli/version.h"
 #include "output/files/end_signals.h"
 #include "output/formats/recording_output.h"
 #include "output/push/piece_sender.h"
 #include "output/report/escape.h"
+#include "output/report/fit.h"
 #include "output/report/recording_summary.h"
 #include "output/serve/page_server.h"
 
@@ -43,6 +44,21 @@ using record::Recordings;
 using record::RunEnd;
 
 constexpr std::chrono::milliseconds kUntilReaped{1000};  // we see a process end a little before waitpid can reap it
+
+ExitCode complain_of(const Environment& environment, const record::NotOpened& fault, std::uint32_t pid) {
+  return complain(environment, machine::refused_recording(fault, pid));
+}
+
+record::RecordingsOptions recordings_options(const RecordArguments& arguments, const Environment& environment) {
+  record::RecordingsOptions options;
+  options.recorder = record::recorder_options(arguments.options);
+  options.native_names = !arguments.no_names;
+  options.subprocesses = arguments.subprocesses;
+  options.has_launched = !arguments.command.empty();
+  options.keeps_pieces = !arguments.push.url.empty();
+  options.open_process = environment.open_process;
+  return options;
+}
 
 /// Reports that a program ended before a sample was taken.
 ExitCode complain_of_nothing(const LaunchedProgram& program, const Environment& environment) {
@@ -60,9 +76,9 @@ ExitCode open_program(const RecordArguments& arguments, const Environment& envir
                       std::optional<LaunchedProgram>& program) {
   const auto user = base::asking_user();
   if (user && !arguments.quiet)
-    remark(environment, {"runs_as_user"},
-           fmt::format("mixstack: sudo: the program runs as {}, who asked; as root: sudo env -u SUDO_UID ...\n",
-                       user_words(*user)));
+    remark(
+        environment, {"runs_as_user"},
+        fmt::format("sudo: the program runs as {}, who asked; as root: sudo env -u SUDO_UID ...", user_words(*user)));
   auto started = LaunchedProgram::start(arguments.command, arguments.subprocesses, user);
   if (!started)
     return complain(environment, {"not_started", {}, started.error().os_error},
@@ -84,7 +100,7 @@ ExitCode open_again(RecordingParts& parts, const Environment& environment) {
   const auto reopened = parts.open_again();
   for (const std::uint32_t pid : reopened.ended)
     remark(environment, {"process_ended", {}, 0, std::to_string(pid)},
-           fmt::format("mixstack: process {} has ended: it is not recorded any more\n", pid));
+           fmt::format("process {} has ended: it is not recorded any more", pid));
   if (reopened.failed_pid != 0) return complain_of(environment, reopened.fault, reopened.failed_pid);
   return reopened.is_any ? ExitCode::ok : ExitCode::process_changed;
 }
@@ -101,55 +117,61 @@ ExitCode open_all(const RecordArguments& arguments, const Environment& environme
   }
   for (const std::uint32_t pid : pids) {
     auto session = machine::is_thread(pid) ? fail(ErrorCode::no_such_process) : environment.open_process(pid);
-    if (!session) return complain_of(environment, session.error(), pid);
+    if (!session) return complain_of(environment, {session.error()}, pid);
     if (const auto begun = recordings.begin(std::move(*session)); !begun)
       return complain_of(environment, begun.error(), pid);
   }
   return ExitCode::ok;
 }
 
-/// The viewer page of a running recording.
-class LivePage {
+/// One line that is overwritten, if standard error is a terminal.
+class ProgressLine {
  public:
-  explicit LivePage(bool idle) : server_("mixstack", {.clock = {}, .idle = idle}) {}
-  /// False: the failure was reported.
-  [[nodiscard]] bool start(const RecordArguments& arguments, const Environment& environment) {
-    const auto address = server_.start(arguments.port);
-    if (address)
-      remark(environment, {"serves", {}, 0, *address},
-             fmt::format("mixstack: {}\nmixstack: open this address; Ctrl-C ends it\n", *address));
-    else
-      (void)complain(environment, {"not_served", {}, address.error().os_error},
-                     fmt::format("nothing can be served at port {}: {}", arguments.port,
-                                 std::generic_category().message(address.error().os_error)),
-                     ExitCode::output);
-    return address.has_value();
-  }
+  ProgressLine(int fd, bool quiet) : fd_(fd), columns_(quiet ? 0 : terminal_size(fd).columns) {}
+  /// At most four times a second.
   void show(Recordings& recordings) {
-    server_.publish_rarely([&recordings] { return recordings.snapshot(); });
+    constexpr std::uint64_t kInterval = 250'000'000;
+    const std::uint64_t elapsed_ns = recordings.elapsed_ns();
+    if (columns_ == 0 || elapsed_ns - shown_ns_ < kInterval) return;
+    shown_ns_ = elapsed_ns;
+    FdOutput(fd_).write("\r" + report::cut_to(words_of(recordings), columns_ - 1) + "\033[K");
+    is_there_ = true;
   }
-  /// Shows the finished recording until a signal comes.
-  void keep(Recordings& recordings, const files::EndSignals& signals, const Environment& environment) {
-    server_.publish(std::make_shared<const Recording>(recordings.shared().recording), true);
-    remark(environment, {"page_stays"}, "mixstack: the page is there until Ctrl-C\n");
-    while (signals.wait(1000) == 0) {
-    }
+  /// Erases the line.
+  void end() {
+    if (is_there_) FdOutput(fd_).write("\r\033[K");
+    is_there_ = false;
   }
 
  private:
-  serve::PageServer server_;
+  static std::string words_of(Recordings& recordings) {
+    const std::lock_guard lock(recordings.shared().mutex);
+    return report::progress_words(recordings.shared().recording, recordings.elapsed_ns(), recordings.own_cpu());
+  }
+
+  int fd_;
+  std::size_t columns_;  ///< of the terminal; 0: nothing is shown
+  std::uint64_t shown_ns_ = 0;
+  bool is_there_ = false;
 };
 
 /// Consumers of a running recording: progress line, page, push.
 struct Onlookers {
   ProgressLine progress;
-  std::optional<LivePage> page;
-  std::optional<push::PieceSender> push;
+  std::optional<serve::PageServer> page{};
+  std::optional<push::PieceSender> push{};
 
   void show(Recordings& recordings) {
-    progress.show(recordings.shared(), recordings.elapsed_ns(), recordings.own_cpu());
-    if (page) page->show(recordings);
+    progress.show(recordings);
+    if (page) page->publish_rarely([&recordings] { return recordings.snapshot(); });
     if (push) push->go_on([&recordings] { return recordings.take_piece(); });
+  }
+  /// Shows the finished recording until a signal comes.
+  void keep_page(Recordings& recordings, const files::EndSignals& signals, const Environment& environment) {
+    page->publish(std::make_shared<const Recording>(recordings.shared().recording), true);
+    remark(environment, {"page_stays"}, "the page is there until Ctrl-C");
+    while (signals.wait(1000) == 0) {
+    }
   }
 };
 
@@ -163,24 +185,11 @@ record::RunHooks hooks_of(const files::EndSignals& signals, Recordings& recordin
   return hooks;
 }
 
-ProfileOptions shown_by(const RecordArguments& arguments) {
-  ProfileOptions options;
-  options.idle = arguments.idle;
-  options.managed_only = arguments.managed_only;
-  options.include = arguments.include;
-  options.exclude = arguments.exclude;
-  return options;
-}
-
 /// Nothing: with --push and without -o or --format no file is written.
 tl::expected<std::optional<RecordingOutput>, formats::RecordingOutputFault> output_for(const RecordArguments& arguments,
                                                                                        const Environment& environment) {
-  if (!arguments.push.empty() && arguments.out.empty() && arguments.format.empty()) return std::nullopt;
-  ProfileOptions shown = shown_by(arguments);
-  shown.activities = arguments.activities;
-  shown.gc_only = arguments.gc_only;
-  shown.by_thread = arguments.by_thread;
-  auto output = RecordingOutput::make({arguments.out, arguments.format, std::move(shown), environment.out});
+  if (!arguments.push.url.empty() && arguments.out.empty() && arguments.format.empty()) return std::nullopt;
+  auto output = RecordingOutput::make({arguments.out, arguments.format, arguments.shown, environment.out});
   if (!output) return tl::unexpected(output.error());
   return std::move(*output);
 }
@@ -198,7 +207,7 @@ ExitCode write_file(const RecordingOutput& output, const Recording& recording, u
   remark(environment, {"nothing_to_show"}, output.empty_words(recording));
   if (written.path != "-")
     remark(environment, {"wrote", {}, 0, written.path},
-           fmt::format("mixstack: wrote {}\n", report::escape_for_terminal(written.path)));
+           fmt::format("wrote {}", report::escape_for_terminal(written.path)));
   return ExitCode::ok;
 }
 
@@ -219,10 +228,10 @@ ExitCode write_one(const RecordArguments& arguments, const std::optional<Recordi
 int say_end(LaunchedProgram& program, RunEnd end, const std::vector<std::uint32_t>& living, bool quiet,
             const Environment& environment) {
   const bool has_ended = program.has_ended(end == RunEnd::process ? kUntilReaped : std::chrono::milliseconds(0));
-  if (has_ended && !quiet) remark(environment, {"program_ended"}, fmt::format("mixstack: {}\n", program.end_words()));
+  if (has_ended && !quiet) remark(environment, {"program_ended"}, fmt::format("{}", program.end_words()));
   if (!living.empty() && !quiet)
     remark(environment, {"run_on", {}, 0, fmt::format("{}", fmt::join(living, ","))},
-           fmt::format("mixstack: running on: {}\n", record::names_of(living)));
+           fmt::format("running on: {}", record::names_of(living)));
   return has_ended && end != RunEnd::caller ? program.exit_status() : 0;
 }
 
@@ -232,7 +241,7 @@ record::PartsOptions parts_options(const RecordArguments& arguments, const Envir
   options.pids = arguments.pids;
   if (!arguments.name.empty()) options.find = [name = arguments.name] { return machine::pids_called(name); };
   options.has_gone = machine::has_gone;
-  options.duration = arguments.duration;
+  options.duration = arguments.options.duration;
   options.length = arguments.rotate;
   return options;
 }
@@ -260,10 +269,10 @@ int record_parts(const RecordArguments& arguments, const std::optional<Recording
       return static_cast<int>(complain_of_nothing(*program, environment));
     if (onlookers.push) onlookers.push->send(now.take_piece());
     const ExitCode written = write_one(arguments, output, parts, environment);
-    if (onlookers.page && end != RunEnd::caller) onlookers.page->keep(now, signals, environment);
+    if (onlookers.page && end != RunEnd::caller) onlookers.keep_page(now, signals, environment);
     if (written != ExitCode::ok) return static_cast<int>(written);
     if (const auto [failure, failed_pid] = now.failure(); failure.code != ErrorCode::none)
-      return static_cast<int>(complain_of(environment, failure, failed_pid));
+      return static_cast<int>(complain_of(environment, {failure}, failed_pid));
     if (end == RunEnd::process && !program) return static_cast<int>(ExitCode::process_changed);
     if (parts.is_last() || end != RunEnd::time)
       return program ? say_end(*program, end, living, arguments.quiet, environment) : 0;
@@ -271,24 +280,38 @@ int record_parts(const RecordArguments& arguments, const std::optional<Recording
   }
 }
 
+/// A store gets all states, and no threads.
 push::PieceSenderOptions push_options(const RecordArguments& arguments, const Environment& environment,
                                       ProgressLine& progress) {
-  push::PieceSenderOptions options;
-  options.url = arguments.push;
-  options.name = arguments.push_name;
-  options.labels = arguments.push_labels;
-  options.header_file = arguments.push_header_file;
-  options.spool = arguments.push_spool;
-  options.interval = arguments.push_interval;
-  options.shown = shown_by(arguments);
+  push::PieceSenderOptions options = arguments.push;
+  options.shown = arguments.shown;
+  options.shown.activities = 0;
+  options.shown.gc_only = options.shown.by_thread = false;
   options.version = version_number();
   options.usual_spool = symbol_answers::user_cache_folder("push");
   options.proxies = symbol_answers::proxies_of_environment();
   options.say = [&environment, &progress](const push::PushNews& news, const std::string& text) {
     progress.end();
-    remark(environment, {news.code, news.reason}, "mixstack: " + text + "\n");
+    remark(environment, {news.code, news.reason}, text);
   };
   return options;
+}
+
+/// Starts what looks on: the push first, since what is wrong with it is known at once. `ok`: the recording may begin.
+ExitCode start_onlookers(const RecordArguments& arguments, Onlookers& onlookers, const Environment& environment) {
+  if (!arguments.push.url.empty()) {
+    auto push = push::PieceSender::make(push_options(arguments, environment, onlookers.progress));
+    if (!push) return complain(environment, push.error(), ExitCode::usage);
+    onlookers.push = std::move(*push);
+    if (const auto started = onlookers.push->start(); !started)
+      return complain(environment, started.error(), ExitCode::output);
+  }
+  if (!arguments.serve) return ExitCode::ok;
+  const report::PageLook look{.clock = {}, .idle = arguments.shown.idle};
+  const auto address = start_page(onlookers.page.emplace("mixstack", look), arguments.port, environment);
+  if (!address) return address.error();
+  remark(environment, {"serves", {}, 0, *address}, fmt::format("{}\nmixstack: {}", *address, kOpenThis));
+  return ExitCode::ok;
 }
 
 }  // namespace
@@ -299,16 +322,9 @@ int run_record(const RecordArguments& arguments, const Environment& environment)
     return static_cast<int>(complain(environment, {"no_output", {}, output.error().os_error}, output.error().words,
                                      output.error().is_usage ? ExitCode::usage : ExitCode::output));
   const files::EndSignals signals;
-  Onlookers onlookers{.progress = ProgressLine(environment.err, arguments.quiet), .page = {}, .push = {}};
-  if (!arguments.push.empty()) {
-    auto push = push::PieceSender::make(push_options(arguments, environment, onlookers.progress));
-    if (!push) return static_cast<int>(complain(environment, push.error(), ExitCode::usage));
-    onlookers.push = std::move(*push);
-    if (const auto started = onlookers.push->start(); !started)
-      return static_cast<int>(complain(environment, started.error(), ExitCode::output));
-  }
-  if (arguments.serve && !onlookers.page.emplace(arguments.idle).start(arguments, environment))
-    return static_cast<int>(ExitCode::output);
+  Onlookers onlookers{ProgressLine(environment.err, arguments.quiet)};
+  if (const ExitCode code = start_onlookers(arguments, onlookers, environment); code != ExitCode::ok)
+    return static_cast<int>(code);
   const int recorded = record_parts(arguments, *output, signals, onlookers, environment);
   const bool all_sent = !onlookers.push || onlookers.push->finish(!arguments.quiet);
   return recorded != 0 || all_sent ? recorded : static_cast<int>(ExitCode::output);

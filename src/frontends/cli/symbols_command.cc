@@ -1,5 +1,3 @@
-#include "frontends/cli/symbols_command.h"
-
 #include <fmt/format.h>
 
 #include <utility>
@@ -7,10 +5,9 @@
 #include "features/symbols/fetch_summary.h"
 #include "features/symbols/symbols_answer.h"
 #include "features/symbols/usual_places.h"
-#include "frontends/cli/dump_command.h"
-#include "frontends/cli/input.h"
+#include "frontends/cli/commands.h"
 #include "frontends/cli/output.h"
-#include "frontends/cli/symbol_options.h"
+#include "frontends/cli/targets.h"
 #include "output/report/escape.h"
 #include "output/report/symbols_report.h"
 

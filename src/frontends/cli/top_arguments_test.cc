@@ -1,4 +1,4 @@
-#include "frontends/cli/top_arguments.h"
+#include "frontends/cli/arguments.h"
 
 #include <gtest/gtest.h>
 
@@ -44,17 +44,17 @@ TEST(TopArguments, OneProcessAndHowItIsShown) {
                                     "--max-pause",
                                     "1%"});
   ASSERT_EQ(all.action, Invocation::Action::top) << all.text;
-  EXPECT_EQ(all.top.record.mode, RecordMode::cpu);
-  EXPECT_EQ(all.top.record.hertz, 99u);
-  EXPECT_EQ(all.top.record.duration, std::chrono::seconds(10));
+  EXPECT_EQ(all.top.record.options.mode, RecordMode::cpu);
+  EXPECT_EQ(all.top.record.options.hertz, 99u);
+  EXPECT_EQ(all.top.record.options.duration, std::chrono::seconds(10));
   EXPECT_EQ(all.top.interval, std::chrono::milliseconds(500));
   EXPECT_EQ(all.top.count, 3u);
   EXPECT_EQ(all.top.rows, 5u);
-  EXPECT_TRUE(all.top.whole && all.top.by_thread && all.top.record.idle && all.top.record.managed_only);
-  EXPECT_TRUE(all.top.record.kernel && all.top.record.no_stop);
-  EXPECT_EQ(all.top.record.include, std::vector<std::string>{"Cart*"});
-  EXPECT_EQ(all.top.record.exclude, std::vector<std::string>{"futex"});
-  EXPECT_DOUBLE_EQ(all.top.record.most_held, 0.01);
+  EXPECT_TRUE(all.top.whole && all.top.by_thread && all.top.record.shown.idle && all.top.record.shown.managed_only);
+  EXPECT_TRUE(all.top.record.options.kernel && !all.top.record.options.may_stop);
+  EXPECT_EQ(all.top.record.shown.include, std::vector<std::string>{"Cart*"});
+  EXPECT_EQ(all.top.record.shown.exclude, std::vector<std::string>{"futex"});
+  EXPECT_DOUBLE_EQ(all.top.record.options.most_held, 0.01);
   EXPECT_EQ(parse_arguments({"top", "-n", "orders-api"}).top.record.name, "orders-api");
 }
 

@@ -3,9 +3,8 @@
 // the end of an interval; at its end the recorder adds its samples to the browser. Late intervals are skipped.
 // Order: sampling is held before we stop ourselves (Ctrl-Z), since a thread held for a sample would stay stopped.
 // Bounds: a wait is at most 100 ms, because the process may end at any time.
-#include "frontends/cli/top_command.h"
-
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -19,11 +18,12 @@
 
 #include "base/system/file_limit.h"
 #include "base/system/scoped_fd.h"
+#include "features/machine/refused_recording.h"
 #include "features/top/interval_clock.h"
 #include "features/top/live_recorder.h"
+#include "frontends/cli/commands.h"
 #include "frontends/cli/output.h"
-#include "frontends/cli/ps_command.h"
-#include "frontends/cli/recorded_process.h"
+#include "frontends/cli/targets.h"
 #include "frontends/cli/terminal.h"
 #include "frontends/cli/terminal_type.h"
 #include "frontends/cli/top_screen.h"
@@ -63,11 +63,9 @@ class TerminalSignals {
 
 top::LiveRecorderOptions live_options(const RecordArguments& arguments, const Environment& environment) {
   top::LiveRecorderOptions options;
-  options.recorder = recorder_options(arguments);
-  options.shown.managed_only = arguments.managed_only;
-  options.shown.kernel = arguments.kernel;
-  options.shown.include = arguments.include;
-  options.shown.exclude = arguments.exclude;
+  options.recorder = record::recorder_options(arguments.options);
+  options.shown = arguments.shown;
+  options.shown.kernel = arguments.options.kernel;
   options.open_process = environment.open_process;
   return options;
 }
@@ -84,7 +82,7 @@ class Top {
   Top(const TopArguments& arguments, const Environment& environment, std::uint32_t pid)
       : arguments_(arguments),
         environment_(environment),
-        browser_(top::Selection{.idle = arguments.record.idle}),
+        browser_(top::Selection{.idle = arguments.record.shown.idle}),
         pid_(pid),
         recorder_(live_options(arguments.record, environment), pid),
         clock_(nanoseconds(arguments.interval)) {
@@ -120,7 +118,7 @@ class Top {
 int Top::milliseconds_left() const {
   constexpr std::uint64_t kMost = 100;  // the process may end at any time
   std::uint64_t until = clock_.next();
-  if (const std::uint64_t end = nanoseconds(arguments_.record.duration); end != 0) until = std::min(until, end);
+  if (const std::uint64_t end = nanoseconds(arguments_.record.options.duration); end != 0) until = std::min(until, end);
   const std::uint64_t now = recorder_.elapsed_ns();
   return now >= until ? 0 : static_cast<int>(std::min<std::uint64_t>((until - now) / 1'000'000 + 1, kMost));
 }
@@ -159,7 +157,7 @@ End Top::wait(const TerminalSignals& signals) {
     is_new_ = true;
   }
   const std::uint64_t now = recorder_.elapsed_ns();
-  const std::uint64_t end = nanoseconds(arguments_.record.duration);
+  const std::uint64_t end = nanoseconds(arguments_.record.options.duration);
   const bool is_over = end != 0 && now >= end, has_ended = recorder_.has_ended();
   if (clock_.is_over(now) || is_over || has_ended) {
     recorder_.update(browser_);
@@ -214,18 +212,18 @@ ExitCode Top::say_end() const {
   const Error error = recorder_.end_error();
   if (error.code == ErrorCode::none) return ExitCode::ok;
   if (error.code != ErrorCode::no_such_process && error.code != ErrorCode::process_changed)
-    return complain_of(environment_, error, pid_);
+    return complain(environment_, machine::refused_recording({error}, pid_));
   return complain(environment_, fmt::format("process {} ended while it was looked at", pid_),
                   ExitCode::process_changed);
 }
 
 ExitCode Top::run(const TerminalSignals& signals, const std::optional<std::string>& terminal) {
   base::raise_file_limit();  // recording needs several open files per thread
-  if (const auto begun = recorder_.begin(); !begun) return complain_of(environment_, begun.error(), pid_);
+  if (const auto begun = recorder_.begin(); !begun)
+    return complain(environment_, machine::refused_recording(begun.error(), pid_));
   if (terminal && !terminal->empty()) screen_ = TopScreen::open(*terminal, STDIN_FILENO, environment_.out);
   if (terminal && !screen_)
-    remark(environment_, {"unknown_terminal"},
-           "mixstack: this type of terminal is not known here (TERM): text, then\n");
+    remark(environment_, {"unknown_terminal"}, "this type of terminal is not known here (TERM): text, then");
   const End end = screen_ ? show_at_terminal(signals) : show_as_text(signals);
   screen_.reset();
   if (end == End::output) return ExitCode::output;

@@ -66,8 +66,8 @@ Key::Kind kind_of_key(wint_t key) {
   }
 }
 
-attr_t attributes_of(top::Look look) {
-  return look == top::Look::title ? A_BOLD | A_UNDERLINE : look == top::Look::chosen ? A_REVERSE : A_NORMAL;
+attr_t attributes_of(top::LineLook look) {
+  return look == top::LineLook::title ? A_BOLD | A_UNDERLINE : look == top::LineLook::chosen ? A_REVERSE : A_NORMAL;
 }
 
 std::size_t lines_of_screen() { return static_cast<std::size_t>(std::max(::getmaxy(stdscr), 1)); }

@@ -1,11 +1,8 @@
-#include "frontends/cli/view_command.h"
-
-#include <fmt/format.h>
+// `mixstack view`: a recording in the browser.
 
 #include <memory>
-#include <system_error>
 
-#include "frontends/cli/input.h"
+#include "frontends/cli/commands.h"
 #include "frontends/cli/output.h"
 #include "output/files/end_signals.h"
 #include "output/files/rewritten_file.h"
@@ -35,17 +32,12 @@ ExitCode run_view(const ViewArguments& arguments, const Environment& environment
   if (!recording) return recording.error();
   serve::PageServer server("mixstack");
   server.publish(std::make_shared<const Recording>(std::move(*recording)), false);
-  const auto address = server.start(arguments.port);
-  if (!address) {
-    return complain(environment, {"not_served", {}, address.error().os_error},
-                    fmt::format("nothing can be served at port {}: {}", arguments.port,
-                                std::generic_category().message(address.error().os_error)),
-                    ExitCode::output);
-  }
+  const auto address = start_page(server, arguments.port, environment);
+  if (!address) return address.error();
   FdOutput out(environment.out);
-  out.write(fmt::format("{}\n", *address));
+  out.write(*address + "\n");
   if (out.error() != 0) return ExitCode::output;
-  remark(environment, {"serves", {}, 0, *address}, "mixstack: open this address; Ctrl-C ends it\n");
+  remark(environment, {"serves", {}, 0, *address}, kOpenThis);
   follow(arguments, signals, server, environment, file);
   return ExitCode::ok;
 }

@@ -1,9 +1,7 @@
-#include "frontends/cli/why_arguments.h"
-
-#include <fmt/core.h>
+// Arguments of `mixstack why`.
+#include <chrono>
 
 #include "frontends/cli/heap_question.h"
-#include "frontends/cli/help.h"
 #include "frontends/cli/parsing.h"
 #include "output/report/escape.h"
 
@@ -15,6 +13,7 @@ constexpr std::chrono::minutes kLongestSample{10};
 
 /// Sets the format by the end of the output file's name. Returns "" or the error for the user.
 std::string read_output(WhyArguments& why) {
+  if (why.json && why.dot) return "--json and --dot: one of them";
   if (why.out.empty() || why.out == "-" || why.json || why.dot) return {};
   why.json = why.out.ends_with(".json");
   why.dot = why.out.ends_with(".dot") || why.out.ends_with(".gv");
@@ -23,60 +22,41 @@ std::string read_output(WhyArguments& why) {
   return "the end of " + report::escape_for_terminal(why.out) + " tells no format: .html, .txt, .json, .dot";
 }
 
+std::string check_together(const CommandLine& line, const WhyArguments& why) {
+  const bool is_core = !why.core.path.empty();
+  if (is_core && line.has("--sample")) return "--sample: nothing runs in a core";
+  if (is_core && line.has("--watch")) return "--watch: a core does not change";
+  return check_heap_limit(line, why.heap);
+}
+
 }  // namespace
 
-Invocation parse_why(std::vector<std::string> arguments) {
-  WhyArguments why;
-  std::string what, watch, heap_limit, sample;
-  bool only_sysroot = false;
-  Invocation result = parse_small(
-      std::move(arguments), {Invocation::Action::why, {}, {}}, "mixstack why",
-      [&](OptionSet& options) {
-        options.positional("PID", what);
-        options.value("--name", why.name);
-        options.value("--core", why.core.path);
-        options.value("--sysroot", why.core.sysroots)->allow_extra_args(false);
-        options.value("--exe", why.core.executable);
-        options.flag("--only-sysroot", only_sysroot);
-        options.flag("--json", why.json);
-        options.flag("--dot", why.dot);
-        options.flag("--data", why.data);
-        options.value("--out", why.out);
-        options.value("--sample", sample);
-        options.value("--watch", watch);
-        options.flag("--heap", why.heap);
-        options.value("--heap-limit", heap_limit);
-      },
-      why_page());
-  if (result.action != Invocation::Action::why) return result;
-  const int given =
-      static_cast<int>(!what.empty()) + static_cast<int>(!why.core.path.empty()) + static_cast<int>(!why.name.empty());
-  if (given != 1) return wrong("why: say of what, and one thing: a pid, a name, or a core's path");
-  if (const auto pid = whole_number(what, INT32_MAX); pid && *pid != 0) {
-    why.pid = static_cast<std::uint32_t>(*pid);
-  } else if (!what.empty()) {
-    why.core.path = what;
-  }
-  const bool is_core = !why.core.path.empty();
-  if (!is_core && (!why.core.sysroots.empty() || !why.core.executable.empty() || only_sysroot))
-    return wrong("--sysroot, --exe and --only-sysroot are for cores");
-  if (why.json && why.dot) return wrong("--json and --dot: one of them");
-  if (std::string text = read_output(why); !text.empty()) return wrong(text);
-  if (!sample.empty()) {
-    if (is_core) return wrong("--sample: nothing runs in a core");
+Invocation parse_why(std::vector<std::string> words) {
+  CommandLine line(Invocation::Action::why, why_page());
+  WhyArguments& why = line.result().why;
+  std::string what;
+  line.text("PID", what);
+  line.text("--name", why.name);
+  line.text("--core", why.core.path);
+  declare_core_files(line, why.core);
+  line.flag("--json", why.json);
+  line.flag("--dot", why.dot);
+  line.flag("--data", why.data);
+  line.text("--out", why.out);
+  line.value("--sample", [&why](const std::string& text) {
     why.sample.emplace(0);
-    if (sample != "0")
-      if (std::string text = read_seconds("--sample", sample, *why.sample); !text.empty()) return wrong(text);
-    if (*why.sample > kLongestSample) return wrong("--sample: at most 10 minutes; longer: mixstack record");
-  }
-  if (!watch.empty()) {
-    if (is_core) return wrong("--watch: a core does not change");
-    if (std::string text = read_seconds("--watch", watch, why.watch); !text.empty()) return wrong(text);
-  }
-  if (std::string text = read_heap_limit(heap_limit, why.heap, why.heap_limit); !text.empty()) return wrong(text);
-  why.core.use_own_files = !only_sysroot;
-  result.why = std::move(why);
-  return result;
+    return text == "0" ? std::string() : read_seconds("--sample", text, *why.sample);
+  });
+  line.seconds("--watch", why.watch);
+  line.flag("--heap", why.heap);
+  declare_heap_limit(line, why.heap_limit);
+  constexpr char kOnlyOne[] = "why: say of what, and one thing: a pid, a name, or a core's path";
+  const auto is_short = [&why] {
+    return why.sample > kLongestSample ? "--sample: at most 10 minutes; longer: mixstack record" : "";
+  };
+  return line.read(std::move(words),
+                   {[&] { return read_subject(what, why, kOnlyOne); }, [&] { return read_output(why); },
+                    [&] { return check_together(line, why); }, line.values(), is_short});
 }
 
 }  // namespace mixstack::cli

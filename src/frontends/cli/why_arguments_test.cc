@@ -1,4 +1,4 @@
-#include "frontends/cli/why_arguments.h"
+#include "frontends/cli/arguments.h"
 
 #include <gtest/gtest.h>
 

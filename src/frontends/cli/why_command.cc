@@ -1,37 +1,23 @@
-#include "frontends/cli/why_command.h"
-
+// `mixstack why`.
 #include <fmt/format.h>
 #include <malloc.h>
 
 #include <ctime>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <thread>
 #include <utility>
-#include <vector>
 
-#include "frontends/cli/dump_command.h"
+#include "frontends/cli/commands.h"
 #include "frontends/cli/heap_question.h"
 #include "frontends/cli/output.h"
-#include "frontends/cli/ps_command.h"
-#include "frontends/cli/symbol_options.h"
+#include "frontends/cli/targets.h"
 #include "mixstack/report.h"
 #include "mixstack/why.h"
-#include "output/report/escape.h"
-#include "output/report/health_history.h"
-#include "output/report/why.h"
-#include "output/report/why_html.h"
+#include "output/report/writer.h"
 
 namespace mixstack::cli {
 namespace {
-
-DumpArguments dump_arguments(const WhyArguments& why) {
-  DumpArguments dump;
-  dump.pid = why.pid;
-  dump.core = why.core;
-  return dump;
-}
 
 WhyOptions why_options(const WhyArguments& arguments, const Environment& environment) {
   WhyOptions options;
@@ -41,40 +27,15 @@ WhyOptions why_options(const WhyArguments& arguments, const Environment& environ
   return options;
 }
 
-/// Words beside an answer, where there was one before.
-struct Since {
-  std::optional<Unmoved> unmoved{};
-  std::vector<std::string> changes{};
-};
-
-void write_answer(report::Writer& writer, const WhyArguments& arguments, const Environment& environment,
-                  const WhyAnswer& answer, const Since& since) {
-  const ProcessDump& dump = answer.dump;
-  const report::WhyExtras extras{.busy = answer.busy ? &*answer.busy : nullptr,
-                                 .unmoved = since.unmoved ? &*since.unmoved : nullptr,
-                                 .contended = answer.contended,
-                                 .causes = answer.causes,
-                                 .health = answer.health ? &*answer.health : nullptr,
-                                 .changes = since.changes,
-                                 .is_whole = answer.is_whole()};
-  if (arguments.json) {
-    report::write_why_json(writer, dump, answer.verdicts, extras);
-  } else if (arguments.dot) {
-    report::write_why_dot(writer, dump, answer.verdicts);
-  } else if (arguments.html) {
-    report::write_why_html(writer, dump, answer.verdicts, extras);
-  } else {
-    report::ReportOptions options;
-    const bool is_file = !arguments.out.empty() && arguments.out != "-";
-    options.color = wants_color(is_file ? ColorMode::never : ColorMode::automatic, environment.out);
-    report::write_why_text(writer, dump, answer.verdicts, options, extras);
-  }
-}
-
-ExitCode write_out(const WhyArguments& arguments, const Environment& environment, const WhyAnswer& answer,
-                   const Since& since) {
-  const auto write = [&](report::Writer& writer) { write_answer(writer, arguments, environment, answer, since); };
-  return write_answer_to(arguments.out, environment, write);
+void write_answer(const ReportSink& sink, const WhyArguments& arguments, const Environment& environment,
+                  const WhyAnswer& answer, const WhySince& since) {
+  if (arguments.json) return write_json(answer, sink, since);
+  if (arguments.dot) return write_dot(answer, sink);
+  if (arguments.html) return write_html(answer, sink, since);
+  ReportOptions options;
+  const bool is_file = !arguments.out.empty() && arguments.out != "-";
+  options.color = wants_color(is_file ? ColorMode::never : ColorMode::automatic, environment.out);
+  write_text(answer, sink, options, since);
 }
 
 /// Caches of megabytes come and go while one answer is made. Given back to the kernel between them, each page of theirs
@@ -92,8 +53,7 @@ void keep_freed_memory() {
 struct Asked {
   Why why;
   std::function<ExitCode(const Error&)> complain;
-  std::optional<WhyAnswer> before{};  ///< the answer before; nothing: there is none
-  report::HealthHistory history{};
+  WhyHistory history{};
 };
 
 std::string time_of_day() {
@@ -108,30 +68,24 @@ ExitCode answer(const WhyArguments& arguments, const Environment& environment, A
   if (!now) return asked.complain(now.error());
   if (now->not_sampled.code != ErrorCode::none)
     remark(environment, {"not_sampled", to_string(now->not_sampled.code), now->not_sampled.os_error},
-           fmt::format("mixstack: what process {} runs could not be sampled: {}\n", arguments.pid,
-                       describe(now->not_sampled)));
-  Since since;
-  if (asked.before) since.unmoved = mixstack::unmoved(*asked.before, *now);
-  if (now->health) since.changes = asked.history.add(*now->health, time_of_day());
-  if (const ExitCode code = write_out(arguments, environment, *now, since); code != ExitCode::ok) return code;
-  asked.before = std::move(*now);
-  if (asked.before->is_stuck()) return ExitCode::stuck;
-  if (!asked.before->verdicts.empty()) return ExitCode::may_end;
-  return asked.before->is_whole() ? ExitCode::ok : ExitCode::partial;
+           fmt::format("what process {} runs could not be sampled: {}", arguments.pid, describe(now->not_sampled)));
+  const WhySince since = asked.history.add(std::move(*now), time_of_day());
+  const WhyAnswer& told = *asked.history.last();
+  const ExitCode code = write_answer_to(arguments.out, environment, [&](report::Writer& writer) {
+    write_answer([&](std::string_view piece) { writer << piece; }, arguments, environment, told, since);
+  });
+  if (code != ExitCode::ok) return code;
+  if (told.is_stuck()) return ExitCode::stuck;
+  if (!told.verdicts.empty()) return ExitCode::may_end;
+  return told.is_whole() ? ExitCode::ok : ExitCode::partial;
 }
 
 }  // namespace
 
 ExitCode run_why(const WhyArguments& arguments, const Environment& environment) {
   WhyArguments of = arguments;
-  if (!of.name.empty()) {
-    const auto pid = pid_called(of.name, environment);
-    if (!pid) return pid.error();
-    of.pid = *pid;
-  }
   keep_freed_memory();
-  const DumpArguments what = dump_arguments(of);
-  auto opened = open_target(what, symbol_options(what), environment);
+  auto opened = open_subject(of, environment);
   if (!opened) return opened.error();
   const auto asked = std::make_shared<Asked>(Asked{Why(std::move(opened->session)), std::move(opened->complain)});
   ExitCode code = answer(of, environment, *asked);

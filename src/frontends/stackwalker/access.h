@@ -26,13 +26,13 @@ class SymtabStore;
 namespace Dyninst::Stackwalker {
 
 using mixstack::stackwalker::Engine;
-using mixstack::stackwalker::Place;
+using mixstack::stackwalker::FramePlace;
 
 struct FoundFrames;
 
 /// The origin of a Frame that a walk made.
 struct FrameOrigin {
-  Place place;
+  FramePlace place;
   FrameStepper* stepper = nullptr;
   THR_ID thread = NULL_THR_ID;
   const FoundFrames* found = nullptr;  ///< the walk that it belongs to
@@ -114,8 +114,8 @@ class FrameAccess {
   /// One of the frames found.
   [[nodiscard]] static Frame make(Walker* walker, const std::shared_ptr<const FoundFrames>& found, std::size_t index);
   /// A frame found alone.
-  [[nodiscard]] static Frame make(Walker* walker, const std::shared_ptr<Engine>& engine, const Place& place, THR_ID tid,
-                                  FrameStepper* stepper);
+  [[nodiscard]] static Frame make(Walker* walker, const std::shared_ptr<Engine>& engine, const FramePlace& place,
+                                  THR_ID tid, FrameStepper* stepper);
   static void mark_top(Frame& frame) { frame.flags_ |= Frame::kTop; }
   static void mark_bottom(Frame& frame) { frame.flags_ |= Frame::kBottom; }
   static void set_stepper(Frame& frame, FrameStepper* stepper) { frame.stepper_ = stepper; }
@@ -127,7 +127,7 @@ class FrameAccess {
   /// The frame in the engine's terms, over a capture of its thread: its own capture if that is still held, else a new
   /// one. Nothing, with the error set, for frames of another Walker and threads that have ended. `follows_fp`: for a
   /// frame made by hand, use its FP as the frame pointer register even if it is only the frame's beginning.
-  [[nodiscard]] static std::optional<Place> place(Walker& walker, const Frame& frame, bool follows_fp = false);
+  [[nodiscard]] static std::optional<FramePlace> place(Walker& walker, const Frame& frame, bool follows_fp = false);
   /// The frame's origin, without a capture; null: made by hand.
   [[nodiscard]] static std::shared_ptr<const FrameOrigin> origin(const Frame& frame) { return frame.origin_; }
   /// Whether the frame is still as the walk found it: the user has not changed it.

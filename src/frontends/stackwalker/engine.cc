@@ -26,7 +26,7 @@ constexpr auto kStopTimeout = std::chrono::milliseconds(1000);
 Location in_register(unsigned reg) { return {Location::Kind::in_register, 0, reg}; }
 
 /// The innermost frame's values are still in their registers.
-void locate_innermost(Place& place) {
+void locate_innermost(FramePlace& place) {
   const ArchRegisters numbers = arch_registers(place.registers.arch());
   place.ra = in_register(numbers.pc);
   place.sp = in_register(numbers.sp);
@@ -41,7 +41,7 @@ WalkOptions walk_options() {
 
 }  // namespace
 
-Address frame_pointer_of(const Place& place) {
+Address frame_pointer_of(const FramePlace& place) {
   const Address fp = place.registers.value_or_zero(arch_registers(place.registers.arch()).fp);
   const Address sp = place.frame.sp, cfa = place.frame.cfa;
   const bool is_its_own = fp >= sp && fp < cfa;
@@ -153,8 +153,8 @@ void Engine::target_stands(bool still) {
   if (walk_) walk_->walk.stands_still(still);
 }
 
-Place Engine::place_of(const Frame& frame, const Registers& registers, const Place* callee) {
-  Place place{registers, frame, {}, {}, {}};
+FramePlace Engine::place_of(const Frame& frame, const Registers& registers, const FramePlace* callee) {
+  FramePlace place{registers, frame, {}, {}, {}};
   place.frame.registers = place.frame.evidence = 0;
   if (callee == nullptr) {
     locate_innermost(place);
@@ -176,17 +176,17 @@ WalkedStack Engine::walk(walk::Advisor* advisor) {
   stack.places.reserve(trace.frames.size());
   for (const Frame& frame : trace.frames) {
     const Registers* registers = registers_of(trace, frame);
-    const Place* callee = stack.places.empty() ? nullptr : &stack.places.back();
+    const FramePlace* callee = stack.places.empty() ? nullptr : &stack.places.back();
     stack.places.push_back(place_of(frame, registers != nullptr ? *registers : Registers(), callee));
   }
   return stack;
 }
 
-std::optional<Place> Engine::initial() {
+std::optional<FramePlace> Engine::initial() {
   const ThreadCapture* captured = thread();
   if (captured == nullptr) return std::nullopt;
   Cursor cursor = walk_->walk.walker().initial(walk_->walk.input_for(*captured));
-  Place place{cursor.registers, cursor.frame, {}, {}, {}};
+  FramePlace place{cursor.registers, cursor.frame, {}, {}, {}};
   locate_innermost(place);
   return place;
 }
@@ -199,8 +199,8 @@ Frame Engine::classify(Address address) {
   return walk_->walk.walker().initial(input).frame;
 }
 
-Place Engine::place_at(const Registers& registers, bool interrupted) {
-  Place place;
+FramePlace Engine::place_at(const Registers& registers, bool interrupted) {
+  FramePlace place;
   place.registers = registers;
   const CodeAddress pc = interrupted ? CodeAddress::exact(registers.pc()) : CodeAddress::after_call(registers.pc());
   place.frame = classify(pc.lookup());
@@ -211,15 +211,15 @@ Place Engine::place_at(const Registers& registers, bool interrupted) {
   return place;
 }
 
-void Engine::forget_frame_base(Place& place) {
-  Place without = place;
+void Engine::forget_frame_base(FramePlace& place) {
+  FramePlace without = place;
   without.registers.forget(arch_registers(place.registers.arch()).fp);
   const Step step = this->step(without);
   const bool knows_caller = step.status == StepStatus::caller;
   if (knows_caller && step.caller.frame.sp - kFrameRecord == place.registers.fp()) place = without;
 }
 
-Engine::Step Engine::step_to(const Place& from, const Cursor& caller, const StepOutcome& outcome) {
+Engine::Step Engine::step_to(const FramePlace& from, const Cursor& caller, const StepOutcome& outcome) {
   Step step{outcome.status, outcome.error, {}};
   if (outcome.status != StepStatus::caller) return step;
   step.caller.registers = caller.registers;
@@ -228,7 +228,7 @@ Engine::Step Engine::step_to(const Place& from, const Cursor& caller, const Step
   return step;
 }
 
-Engine::Step Engine::step(const Place& from, walk::Advisor* advisor) {
+Engine::Step Engine::step(const FramePlace& from, walk::Advisor* advisor) {
   const ThreadCapture* captured = thread();
   if (captured == nullptr) return {StepStatus::failed, {ErrorCode::no_such_thread, 0, 0}, {}};
   Cursor cursor{from.registers, from.frame};
@@ -245,7 +245,7 @@ Engine::Step Engine::step(const Place& from, walk::Advisor* advisor) {
   return step;
 }
 
-bool Engine::is_outermost(const Place& at) { return step(at).status == StepStatus::end_of_stack; }
+bool Engine::is_outermost(const FramePlace& at) { return step(at).status == StepStatus::end_of_stack; }
 
 bool Engine::read_word(Address address, std::uint64_t& word) {
   const ThreadCapture* captured = thread();

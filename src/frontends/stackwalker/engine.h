@@ -21,7 +21,7 @@ struct Location {
 };
 
 /// A frame, its registers, and where their values were found.
-struct Place {
+struct FramePlace {
   Registers registers;
   Frame frame;
   Location ra, sp, fp;
@@ -29,10 +29,10 @@ struct Place {
 
 /// A frame's FP as the manual defines it: the frame pointer register if it points into the frame, as at the top; else
 /// the beginning of the frame, where a frame record is or would be. 0 if neither is known.
-[[nodiscard]] Address frame_pointer_of(const Place& place);
+[[nodiscard]] Address frame_pointer_of(const FramePlace& place);
 
 struct WalkedStack {
-  std::vector<Place> places;  ///< innermost first
+  std::vector<FramePlace> places;  ///< innermost first
   StopReason stop = StopReason::not_captured;
   Error error;
 };
@@ -79,25 +79,25 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// Walks the captured thread with all mechanisms: two witnesses for each transition between native and managed code.
   [[nodiscard]] WalkedStack walk(walk::Advisor* advisor = nullptr);
   /// A walked frame with its locations; without `callee` it is the innermost.
-  [[nodiscard]] Place place_of(const Frame& frame, const Registers& registers, const Place* callee);
+  [[nodiscard]] FramePlace place_of(const Frame& frame, const Registers& registers, const FramePlace* callee);
   /// The innermost frame of the captured thread.
-  [[nodiscard]] std::optional<Place> initial();
+  [[nodiscard]] std::optional<FramePlace> initial();
   /// A frame that no walk found. `interrupted`: its pc is exact, not a return address.
-  [[nodiscard]] Place place_at(const Registers& registers, bool interrupted);
+  [[nodiscard]] FramePlace place_at(const Registers& registers, bool interrupted);
   /// Forgets a frame pointer register that was made from a frame's FP, if that FP is only the beginning of the frame.
-  void forget_frame_base(Place& place);
+  void forget_frame_base(FramePlace& place);
 
   struct Step {
     StepStatus status = StepStatus::failed;
     Error error;
-    Place caller;
+    FramePlace caller;
   };
   /// One step by the chain of steppers, like `Walker::step`.
-  [[nodiscard]] Step step(const Place& from, walk::Advisor* advisor = nullptr);
+  [[nodiscard]] Step step(const FramePlace& from, walk::Advisor* advisor = nullptr);
   /// One step by one mechanism alone. not_mine: it does not apply.
-  [[nodiscard]] Step step_by(Method method, const Place& from);
+  [[nodiscard]] Step step_by(Method method, const FramePlace& from);
   /// Whether it has no caller: the unwind information says so, or it is the first function of a program or thread.
-  [[nodiscard]] bool is_outermost(const Place& at);
+  [[nodiscard]] bool is_outermost(const FramePlace& at);
   /// Whether a call instruction ends at the address. `target` is 0 for indirect calls.
   [[nodiscard]] bool follows_call(Address return_address, Address& target);
   [[nodiscard]] bool read_word(Address address, std::uint64_t& word);
@@ -119,13 +119,13 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] Result<bool> refresh(const std::vector<Region>& regions);
   [[nodiscard]] Result<void> ensure_parts();
   [[nodiscard]] const ThreadCapture* thread() const;
-  void locate(const Place& from, Place& to);
-  [[nodiscard]] bool locate_by_rule(const Place& from, Place& to);
-  void locate_by_record(const Place& from, Place& to);
-  [[nodiscard]] Step ask(walk::FrameStepper& stepper, const Place& from);
-  [[nodiscard]] Step step_to(const Place& from, const Cursor& caller, const StepOutcome& outcome);
-  [[nodiscard]] Step scan(const Place& from);
-  [[nodiscard]] bool is_signal_frame(const Place& at);
+  void locate(const FramePlace& from, FramePlace& to);
+  [[nodiscard]] bool locate_by_rule(const FramePlace& from, FramePlace& to);
+  void locate_by_record(const FramePlace& from, FramePlace& to);
+  [[nodiscard]] Step ask(walk::FrameStepper& stepper, const FramePlace& from);
+  [[nodiscard]] Step step_to(const FramePlace& from, const Cursor& caller, const StepOutcome& outcome);
+  [[nodiscard]] Step scan(const FramePlace& from);
+  [[nodiscard]] bool is_signal_frame(const FramePlace& at);
 
   std::unique_ptr<session::ProcessSession> session_;
   std::vector<Mapping> mappings_;

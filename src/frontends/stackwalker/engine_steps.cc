@@ -57,7 +57,7 @@ Mechanism unwinder_of(const Frame& frame) { return frame.module == kNoModule ? M
 
 }  // namespace
 
-bool Engine::locate_by_rule(const Place& from, Place& to) {
+bool Engine::locate_by_rule(const FramePlace& from, FramePlace& to) {
   if (from.frame.module == kNoModule || !is_by_rule(to.frame.found_by)) return false;
   const auto rule = walk_->walk.native().rule_at(from.frame.pc);
   if (!rule) return false;
@@ -74,7 +74,7 @@ bool Engine::locate_by_rule(const Place& from, Place& to) {
 }
 
 /// Frame records and x86's return addresses: believed only where memory holds exactly the values found.
-void Engine::locate_by_record(const Place& from, Place& to) {
+void Engine::locate_by_record(const FramePlace& from, FramePlace& to) {
   const Registers& registers = from.registers;
   const Address ra = to.frame.pc.raw();
   std::uint64_t word = 0;
@@ -91,25 +91,25 @@ void Engine::locate_by_record(const Place& from, Place& to) {
   to.fp = in_memory(fp);
 }
 
-void Engine::locate(const Place& from, Place& to) {
+void Engine::locate(const FramePlace& from, FramePlace& to) {
   to.ra = to.sp = to.fp = {};
   if (thread() == nullptr || locate_by_rule(from, to)) return;
   locate_by_record(from, to);
 }
 
-Engine::Step Engine::ask(walk::FrameStepper& stepper, const Place& from) {
+Engine::Step Engine::ask(walk::FrameStepper& stepper, const FramePlace& from) {
   Cursor cursor{from.registers, from.frame};
   const StepOutcome outcome = walk_->walk.walker().step_by(stepper, cursor, walk_->walk.input_for(*thread()));
   return step_to(from, cursor, outcome);
 }
 
-bool Engine::is_signal_frame(const Place& at) {
+bool Engine::is_signal_frame(const FramePlace& at) {
   if (at.frame.module == kNoModule) return false;
   const auto rule = walk_->walk.native().rule_at(at.frame.pc);
   return rule && rule->is_signal_frame;
 }
 
-Engine::Step Engine::scan(const Place& from) {
+Engine::Step Engine::scan(const FramePlace& from) {
   for (unsigned i = 0; i < kScanWords; i++) {
     const Address slot = from.frame.sp + i * kWord;
     std::uint64_t word = 0;
@@ -131,7 +131,7 @@ Engine::Step Engine::scan(const Place& from) {
   return not_mine();
 }
 
-Engine::Step Engine::step_by(Method method, const Place& from) {
+Engine::Step Engine::step_by(Method method, const FramePlace& from) {
   if (thread() == nullptr) return not_mine();
   switch (method) {
     case Method::unwind_info: {

@@ -116,7 +116,7 @@ void FrameAccess::adopt(Frame& frame, Walker* walker) {
 Frame FrameAccess::make(Walker* walker, const std::shared_ptr<const FoundFrames>& found, std::size_t index) {
   Frame frame(walker);
   const FrameOrigin& origin = found->frames[index];
-  const Place& place = origin.place;
+  const FramePlace& place = origin.place;
   const mixstack::Arch arch = place.registers.arch();
   frame.setRA(place.frame.pc.raw());
   frame.setSP(place.frame.sp);
@@ -136,7 +136,7 @@ Frame FrameAccess::make(Walker* walker, const std::shared_ptr<const FoundFrames>
   return frame;
 }
 
-Frame FrameAccess::make(Walker* walker, const std::shared_ptr<Engine>& engine, const Place& place, THR_ID tid,
+Frame FrameAccess::make(Walker* walker, const std::shared_ptr<Engine>& engine, const FramePlace& place, THR_ID tid,
                         FrameStepper* stepper) {
   auto found = std::make_shared<FoundFrames>();
   found->engine = engine;
@@ -153,11 +153,11 @@ Address FrameAccess::lookup_address(const Frame& frame) {
 
 bool FrameAccess::is_as_found(const Frame& frame) {
   if (!frame.origin_) return false;
-  const Place& place = frame.origin_->place;
+  const FramePlace& place = frame.origin_->place;
   return frame.ra_ == place.frame.pc.raw() && frame.sp_ == place.frame.sp && frame.fp_ == frame_pointer_of(place);
 }
 
-std::optional<Place> FrameAccess::place(Walker& walker, const Frame& frame, bool follows_fp) {
+std::optional<FramePlace> FrameAccess::place(Walker& walker, const Frame& frame, bool follows_fp) {
   if (frame.getWalker() != &walker) {
     setLastError(err_badparam, "the frame belongs to another Walker, or to none");
     return std::nullopt;
@@ -184,7 +184,7 @@ std::optional<Place> FrameAccess::place(Walker& walker, const Frame& frame, bool
   registers.set_sp(frame.sp_);
   const bool is_exact = (frame.flags_ & (Frame::kExact | Frame::kNonCall)) != 0;
   if ((frame.flags_ & Frame::kHasFP) != 0) registers.set_fp(frame.fp_);
-  Place place = engine->place_at(registers, is_exact);
+  FramePlace place = engine->place_at(registers, is_exact);
   if (!follows_fp) engine->forget_frame_base(place);
   return place;
 }

@@ -75,7 +75,7 @@ void GroupAdvisor::follow(const mixstack::Trace& so_far) {
   while (places_.size() < frames.size()) {
     const mixstack::Frame& frame = frames[places_.size()];
     const mixstack::Registers* registers = mixstack::stackwalker::registers_of(so_far, frame);
-    const Place* callee = places_.empty() ? nullptr : &places_.back();
+    const FramePlace* callee = places_.empty() ? nullptr : &places_.back();
     places_.push_back(engine_->place_of(frame, registers != nullptr ? *registers : mixstack::Registers(), callee));
   }
 }
@@ -162,7 +162,7 @@ GroupAdvisor::Step GroupAdvisor::step_between(const mixstack::Frame& from, const
   return {from.pc.raw(), from.sp, to.pc.raw(), to.sp};
 }
 
-void GroupAdvisor::complete(const Place& from, FrameOrigin& to) const {
+void GroupAdvisor::complete(const FramePlace& from, FrameOrigin& to) const {
   if (to.place.frame.found_by != StepperId::user) return;
   const auto at = found_.find(step_between(from.frame, to.place.frame));
   if (at == found_.end()) return;

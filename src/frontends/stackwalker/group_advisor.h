@@ -16,7 +16,7 @@ namespace Dyninst::Stackwalker {
 [[nodiscard]] FrameStepper* stepper_of(Walker& walker, const mixstack::Frame& frame);
 /// Makes a frame the innermost: in the function that called us, pc, sp and callee-saved registers are those of a
 /// running frame.
-void make_innermost(Place& place);
+void make_innermost(FramePlace& place);
 
 /// Asks the users' steppers of a Walker's group, in the group's order. Those before our DebugStepper come first, those
 /// between our steppers between the frame's owner and the fallbacks, those after ours last. If the group has none of
@@ -34,7 +34,7 @@ class GroupAdvisor final : public mixstack::walk::Advisor {
   [[nodiscard]] bool knows(Address code) override;
 
   /// If a user's stepper found `to.place` from `from`: adds the locations, thread and stepper that it gave.
-  void complete(const Place& from, FrameOrigin& to) const;
+  void complete(const FramePlace& from, FrameOrigin& to) const;
   /// Why a user's stepper ended the walk; 0: none did.
   [[nodiscard]] err_t error() const { return error_; }
   [[nodiscard]] const std::string& error_text() const { return error_text_; }
@@ -55,7 +55,7 @@ class GroupAdvisor final : public mixstack::walk::Advisor {
   Address boundary_;
   std::set<FrameStepper*> ours_;
   std::optional<Frame> in_;             ///< the frame whose caller is sought, in the API's terms
-  std::vector<Place> places_;           ///< of the frames walked so far
+  std::vector<FramePlace> places_;      ///< of the frames walked so far
   std::deque<FrameStepper*> turns_[3];  ///< steppers still to ask for it
   bool users_decide_ = false;           ///< the group has none of our steppers for it
   bool was_refused_ = false;

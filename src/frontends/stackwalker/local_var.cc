@@ -52,14 +52,14 @@ mixstack::Registers registers_of(const Frame& frame, Engine& engine, mixstack::A
 /// interrupted it.
 std::shared_ptr<const mixstack::VectorRegisters> vectors_of(const std::vector<Frame>& swalk, unsigned index,
                                                             const StateReader& memory) {
-  const auto place_of = [&](unsigned i) -> const Place* {
+  const auto place_of = [&](unsigned i) -> const FramePlace* {
     const auto origin = FrameAccess::origin(swalk[i]);
     return origin && FrameAccess::is_as_found(swalk[i]) ? &origin->place : nullptr;
   };
-  const Place* place = place_of(index);
+  const FramePlace* place = place_of(index);
   if (place == nullptr) return nullptr;
   if (place->frame.found_by == mixstack::StepperId::initial) return FrameAccess::origin(swalk[index])->found->vectors;
-  const Place* callee = index > 0 && place->frame.is_interrupted ? place_of(index - 1) : nullptr;
+  const FramePlace* callee = index > 0 && place->frame.is_interrupted ? place_of(index - 1) : nullptr;
   if (callee == nullptr || callee->frame.kind != mixstack::FrameKind::signal_trampoline) return nullptr;
   return mixstack::process::read_interrupted_vectors(place->registers.arch(), memory, callee->frame.sp);
 }

@@ -66,7 +66,7 @@ FrameStepper* stepper_of(Walker& walker, const mixstack::Frame& frame) {
 }
 
 /// In the function that called us, pc, sp and callee-saved registers are those of a running frame.
-void make_innermost(Place& place) {
+void make_innermost(FramePlace& place) {
   const mixstack::ArchRegisters numbers = mixstack::arch_registers(place.registers.arch());
   const auto in_register = [](unsigned reg) {
     return mixstack::stackwalker::Location{mixstack::stackwalker::Location::Kind::in_register, 0, reg};
@@ -93,7 +93,7 @@ std::shared_ptr<const FoundFrames> walk_whole(Walker& walker, const std::shared_
   found->steppers = steppers_in_group(walker);
   const auto& places = stack.places;
   const auto first =
-      std::find_if(places.begin(), places.end(), [boundary](const Place& p) { return p.frame.sp >= boundary; });
+      std::find_if(places.begin(), places.end(), [boundary](const FramePlace& p) { return p.frame.sp >= boundary; });
   for (auto at = first; at != places.end(); ++at) {
     found->frames.push_back({*at, stepper_of(walker, at->frame), tid, found.get()});
     if (at == first && boundary != 0) make_innermost(found->frames.back().place);

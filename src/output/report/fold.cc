@@ -99,18 +99,18 @@ std::vector<Repeat> Folder::repeats(const ThreadDump& thread) {
   return find_repeats(keys);
 }
 
-std::vector<Repeat> Folder::repeats(const ThreadDump& thread, std::span<const Row> rows) {
+std::vector<Repeat> Folder::repeats(const ThreadDump& thread, std::span<const StackRow> rows) {
   if (rows.size() < FoldLimits{}.shortest) return {};
   std::vector<std::uint32_t> keys;
   keys.reserve(rows.size());
-  for (const Row& row : rows) {
-    if (row.kind == Row::Kind::frame) {
+  for (const StackRow& row : rows) {
+    if (row.kind == StackRow::Kind::frame) {
       keys.push_back(key_of(thread, row.first));
       continue;
     }
     // As many frames of the same image read the same, whatever their offsets.
     const SymbolInfo& symbol = symbol_of(dump_, thread, row.first);
-    const std::string text = (row.kind == Row::Kind::nameless ? symbol.module : symbol.name) + '\0' +
+    const std::string text = (row.kind == StackRow::Kind::nameless ? symbol.module : symbol.name) + '\0' +
                              std::to_string(row.size()) + '\0' + std::to_string(static_cast<int>(row.kind));
     const std::uint64_t whole = std::uint64_t{number_of(text)} << 32 | 0xffffffffu;
     keys.push_back(marked_.try_emplace(whole, static_cast<std::uint32_t>(marked_.size())).first->second);

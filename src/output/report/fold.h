@@ -44,7 +44,7 @@ class Folder {
   /// Numbers are those of shown frames (`is_shown`), in order.
   [[nodiscard]] std::vector<Repeat> repeats(const ThreadDump& thread);
   /// The same of rows: numbers are those of rows.
-  [[nodiscard]] std::vector<Repeat> repeats(const ThreadDump& thread, std::span<const Row> rows);
+  [[nodiscard]] std::vector<Repeat> repeats(const ThreadDump& thread, std::span<const StackRow> rows);
   [[nodiscard]] std::vector<Repeat> repeats(std::span<const ThrowFrame> frames);
 
  private:

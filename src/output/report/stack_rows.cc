@@ -72,23 +72,23 @@ std::size_t end_of_async(const Stack& stack, std::size_t at) {
 
 }  // namespace
 
-std::vector<Row> rows_of(const ProcessDump& dump, const ThreadDump& thread, const ReportOptions& options) {
+std::vector<StackRow> rows_of(const ProcessDump& dump, const ThreadDump& thread, const ReportOptions& options) {
   const Stack stack(dump, thread);
   const bool folds = options.fold && !options.registers && !options.explain && !options.arguments && !options.raw_names;
-  std::vector<Row> rows;
+  std::vector<StackRow> rows;
   rows.reserve(stack.size());
   for (std::size_t i = 0; i < stack.size();) {
     if (!is_shown(stack.frame(i), options)) {
       i++;
       continue;
     }
-    Row row{i, i, Row::Kind::frame};
+    StackRow row{i, i, StackRow::Kind::frame};
     if (folds && stack.is_nameless(i)) {
       row.last = end_of_nameless(stack, i) - 1;
-      if (row.size() > 1) row.kind = Row::Kind::nameless;
+      if (row.size() > 1) row.kind = StackRow::Kind::nameless;
     } else if (folds && stack.is_async_body(i)) {
       row.last = end_of_async(stack, i) - 1;
-      if (row.size() > 1) row.kind = Row::Kind::async;
+      if (row.size() > 1) row.kind = StackRow::Kind::async;
     }
     rows.push_back(row);
     i = row.last + 1;

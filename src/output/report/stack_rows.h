@@ -10,7 +10,7 @@
 namespace mixstack::report {
 
 /// The frames [first, last] of a trace, shown as one line.
-struct Row {
+struct StackRow {
   enum class Kind : std::uint8_t {
     frame,     ///< one frame
     nameless,  ///< native frames of one image without symbols
@@ -22,6 +22,7 @@ struct Row {
 };
 
 /// All shown frames of a stack, in order. With `fold` off, or where every frame is to be explained, each is a row.
-[[nodiscard]] std::vector<Row> rows_of(const ProcessDump& dump, const ThreadDump& thread, const ReportOptions& options);
+[[nodiscard]] std::vector<StackRow> rows_of(const ProcessDump& dump, const ThreadDump& thread,
+                                            const ReportOptions& options);
 
 }  // namespace mixstack::report

@@ -16,9 +16,9 @@ std::string text_of(std::initializer_list<NamedFrame> frames, const ReportOption
   ThreadDump& thread = builder.add(1, "t", frames);
   if (change != nullptr) change(thread);
   std::string out;
-  for (const Row& row : rows_of(builder.dump(), thread, options)) {
+  for (const StackRow& row : rows_of(builder.dump(), thread, options)) {
     out += std::to_string(row.first);
-    if (row.size() > 1) out += "-" + std::to_string(row.last) + (row.kind == Row::Kind::async ? "a" : "n");
+    if (row.size() > 1) out += "-" + std::to_string(row.last) + (row.kind == StackRow::Kind::async ? "a" : "n");
     out += " ";
   }
   return out;

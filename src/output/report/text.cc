@@ -135,8 +135,8 @@ void write_stop(const StackText& stack) {
 /// Frames are numbered as they are in the trace; repeats count rows.
 void write_stack(StackText& stack, Folder& folder) {
   const auto& [out, dump, thread, options, evidence, user, show_addresses, number_columns] = stack;
-  const std::vector<Row> rows = rows_of(dump, thread, options);
-  for (const Row& row : rows) stack.number_columns = std::max(stack.number_columns, row_number(row).size());
+  const std::vector<StackRow> rows = rows_of(dump, thread, options);
+  for (const StackRow& row : rows) stack.number_columns = std::max(stack.number_columns, row_number(row).size());
   const auto repeats = options.fold && !options.arguments ? folder.repeats(thread, rows) : std::vector<Repeat>{};
   auto next = repeats.begin();
   for (std::size_t i = 0; i < rows.size(); i++) {

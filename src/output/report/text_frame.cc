@@ -140,7 +140,7 @@ void write_inlined(const StackText& stack, const Frame& frame, const SymbolInfo&
 
 }  // namespace
 
-std::string row_number(const Row& row) {
+std::string row_number(const StackRow& row) {
   return row.size() == 1 ? fmt::format("#{}", row.first) : fmt::format("#{}-{}", row.first, row.last);
 }
 
@@ -173,15 +173,15 @@ void write_place(Painter& out, const FrameWords& words) {
   if (!words.file.empty()) out.paint(Ink::faint, fmt::format("  at {}{}", words.file, words.line));
 }
 
-void write_row(const StackText& stack, const Row& row) {
+void write_row(const StackText& stack, const StackRow& row) {
   const std::size_t index = row.first;
   const Frame& frame = stack.thread.trace.frames[index];
-  if (row.kind != Row::Kind::nameless)
+  if (row.kind != StackRow::Kind::nameless)
     for (const std::uint32_t s : inlined_of(stack.dump, stack.thread, index))
       write_inlined(stack, frame, stack.dump.symbols[s]);
   write_first_columns(stack, row_number(row), frame, mark(frame.kind));
   const SymbolInfo& symbol = symbol_of(stack.dump, stack.thread, index);
-  if (row.kind == Row::Kind::nameless) {
+  if (row.kind == StackRow::Kind::nameless) {
     const std::size_t width = stack.options.width, taken = first_columns(stack);
     const std::string text =
         fmt::format("{}, {} frames without symbols", escape_for_terminal(symbol.module), row.size());

@@ -24,9 +24,9 @@ struct StackText {
 };
 
 /// "#3", "#22-27".
-[[nodiscard]] std::string row_number(const Row& row);
+[[nodiscard]] std::string row_number(const StackRow& row);
 /// "#3   7f12ab34cd56 M Namespace.Type.Method(Int32)  (module)" and the lines that belong to it.
-void write_row(const StackText& stack, const Row& row);
+void write_row(const StackText& stack, const StackRow& row);
 
 /// The async methods that await what the thread runs, each a line without a number.
 void write_async_callers(const StackText& stack);

@@ -33,7 +33,7 @@ class Tree {
       : dump_(dump), user_(user), options_(options), folder_(dump, options), nodes_(1) {}
 
   void add(const ThreadDump& thread) {
-    const std::vector<Row> rows = rows_of(dump_, thread, options_);
+    const std::vector<StackRow> rows = rows_of(dump_, thread, options_);
     std::vector<Repeat> repeats;
     if (options_.fold) repeats = folder_.repeats(thread, rows);
     std::size_t at = 0;
@@ -47,7 +47,7 @@ class Tree {
         i = repeats.back().first + repeats.back().period - 1;
       }
       at = child(at, node_of(thread, rows[i]), thread.tid);
-      if (rows[i].kind == Row::Kind::nameless) continue;
+      if (rows[i].kind == StackRow::Kind::nameless) continue;
       const std::vector<std::uint32_t> inlined = inlined_of(dump_, thread, rows[i].first);
       for (auto s = inlined.rbegin(); s != inlined.rend(); ++s)
         at = child(at, node_of(thread.trace.frames[rows[i].first], dump_.symbols[*s]), thread.tid);
@@ -65,10 +65,10 @@ class Tree {
     return node;
   }
 
-  [[nodiscard]] Node node_of(const ThreadDump& thread, const Row& row) const {
+  [[nodiscard]] Node node_of(const ThreadDump& thread, const StackRow& row) const {
     const Frame& frame = thread.trace.frames[row.first];
     const SymbolInfo& symbol = symbol_of(dump_, thread, row.first);
-    if (row.kind != Row::Kind::nameless) return node_of(frame, symbol);
+    if (row.kind != StackRow::Kind::nameless) return node_of(frame, symbol);
     Node node;
     node.kind = frame.kind;
     node.text = fmt::format("{}, {} frames without symbols", escape_for_terminal(symbol.module), row.size());

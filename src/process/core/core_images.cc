@@ -108,10 +108,10 @@ void CoreImages::resolve(MappedFile& file) const {
   const auto accept = [&](const FileCandidate& candidate) {
     auto placements = place_images(candidate.file, file.mappings);
     const ProofResult result = prove_image(*candidate.file, placements, file.mappings, dumped_, arch_, file.build_id);
-    if (result.proof == Proof::refuted)
+    if (result.proof == ImageProof::refuted)
       refused += fmt::format("{}{}: {}", refused.empty() ? "" : "; ", candidate.where, result.reason);
-    if (result.proof == Proof::unproven) unproven = candidate.where;
-    if (result.proof != Proof::proven) return false;
+    if (result.proof == ImageProof::unproven) unproven = candidate.where;
+    if (result.proof != ImageProof::proven) return false;
     file.file = candidate.file;
     file.placements = std::move(placements);
     return true;

@@ -89,21 +89,22 @@ struct PointerCount {
     sum.agree += count.agree;
     sum.differ += count.differ;
   }
-  if (sum.agree >= kEnoughPointers && sum.differ <= sum.agree / kToleranceOneIn) return {Proof::proven, {}};
+  if (sum.agree >= kEnoughPointers && sum.differ <= sum.agree / kToleranceOneIn) return {ImageProof::proven, {}};
   if (sum.differ > sum.agree)
-    return {Proof::refuted, fmt::format("{} of {} pointers of its data differ", sum.differ, sum.agree + sum.differ)};
-  return {Proof::unproven, {}};
+    return {ImageProof::refuted,
+            fmt::format("{} of {} pointers of its data differ", sum.differ, sum.agree + sum.differ)};
+  return {ImageProof::unproven, {}};
 }
 
 [[nodiscard]] ProofResult by_build_id(std::span<const std::unique_ptr<ImagePlacement>> placements,
                                       const images::BuildId& expected) {
   for (const auto& p : placements) {
     if (p->kind() != ImagePlacement::Kind::elf) continue;
-    if (p->build_id() == expected) return {Proof::proven, {}};
-    return {Proof::refuted, fmt::format("its build id is {}, the core's {}",
-                                        p->build_id().empty() ? "missing" : p->build_id().hex(), expected.hex())};
+    if (p->build_id() == expected) return {ImageProof::proven, {}};
+    return {ImageProof::refuted, fmt::format("its build id is {}, the core's {}",
+                                             p->build_id().empty() ? "missing" : p->build_id().hex(), expected.hex())};
   }
-  return {Proof::refuted, fmt::format("it is no ELF image; the core's has build id {}", expected.hex())};
+  return {ImageProof::refuted, fmt::format("it is no ELF image; the core's has build id {}", expected.hex())};
 }
 
 }  // namespace
@@ -112,17 +113,19 @@ ProofResult prove_image(const FileBytes& file, std::span<const std::unique_ptr<I
                         std::span<const Region> mappings, const DumpedMemory& dumped, Arch arch,
                         const images::BuildId& expected) {
   for (const auto& p : placements)
-    if (p->kind() == ImagePlacement::Kind::elf && p->arch() != arch) return {Proof::refuted, "it is for another CPU"};
+    if (p->kind() == ImagePlacement::Kind::elf && p->arch() != arch)
+      return {ImageProof::refuted, "it is for another CPU"};
   if (!expected.empty()) return by_build_id(placements, expected);
   PageComparison pages(file, placements, dumped);
   for (const Region& m : mappings) {
-    if (m.file_offset >= file.size()) return {Proof::refuted, "it is shorter than what was mapped"};
+    if (m.file_offset >= file.size()) return {ImageProof::refuted, "it is shorter than what was mapped"};
     if (!m.writable) pages.compare(m);
   }
-  if (pages.headers_differ()) return {Proof::refuted, "its headers differ from those in the core"};
+  if (pages.headers_differ()) return {ImageProof::refuted, "its headers differ from those in the core"};
   if (pages.different() > pages.equal())
-    return {Proof::refuted, fmt::format("{} of {} pages differ", pages.different(), pages.equal() + pages.different())};
-  if (pages.headers_agree()) return {Proof::proven, {}};
+    return {ImageProof::refuted,
+            fmt::format("{} of {} pages differ", pages.different(), pages.equal() + pages.different())};
+  if (pages.headers_agree()) return {ImageProof::proven, {}};
   return by_pointers(placements, dumped);
 }
 

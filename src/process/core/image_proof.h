@@ -9,14 +9,14 @@
 
 namespace mixstack::process {
 
-enum class Proof : std::uint8_t {
+enum class ImageProof : std::uint8_t {
   proven,
   refuted,   ///< it is another file
   unproven,  ///< the core holds nothing of it to compare
 };
 
 struct ProofResult {
-  Proof proof = Proof::unproven;
+  ImageProof proof = ImageProof::unproven;
   std::string reason;  ///< in words, for `refuted`: what differs
 };
 

@@ -1,12 +1,12 @@
-#include "frontends/cli/ps_command.h"
-
+// `mixstack ps` and `mixstack doctor`: what runs on this machine, and what could be looked at.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
+#include <vector>
 
-#include "features/machine/named_programs.h"
+#include "frontends/cli/commands.h"
 #include "frontends/cli/output.h"
+#include "frontends/cli/targets.h"
 #include "frontends/cli/terminal.h"
 #include "mixstack/machine.h"
 #include "output/report/escape.h"
@@ -15,11 +15,6 @@ namespace mixstack::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kCpuInterval{200};
-
-ExitCode complain_of_list(const Environment& environment, const Error& error) {
-  return complain(environment, {machine::no_list_name(error), {}, error.os_error}, machine::no_list_text(error),
-                  ExitCode::resources);
-}
 
 /// Lines like "4711 orders".
 std::string quick_text_of(const RunningPrograms& found) {
@@ -48,22 +43,13 @@ ExitCode run_ps(const PsArguments& arguments, const Environment& environment) {
   return found->programs.empty() && !arguments.name.empty() ? ExitCode::no_such_process : ExitCode::ok;
 }
 
-tl::expected<std::vector<std::uint32_t>, ExitCode> pids_called(const std::string& name,
-                                                               const Environment& environment) {
-  const auto found = running_programs(std::chrono::milliseconds(0));
-  if (!found) return tl::unexpected(complain_of_list(environment, found.error()));
-  auto pids = machine::pids_called(name, *found);
-  if (!pids.empty()) return pids;
-  return tl::unexpected(complain(environment, machine::nobody_called_text(name, *found), ExitCode::no_such_process));
-}
-
-tl::expected<std::uint32_t, ExitCode> pid_called(const std::string& name, const Environment& environment) {
-  const auto pids = pids_called(name, environment);
-  if (!pids) return tl::unexpected(pids.error());
-  if (pids->size() == 1) return pids->front();
-  const std::string words = fmt::format("{} processes are called '{}' ({}): give the pid of one", pids->size(),
-                                        report::escape_for_terminal(name), fmt::join(*pids, ", "));
-  return tl::unexpected(complain(environment, words, ExitCode::usage));
+ExitCode run_doctor(const DoctorArguments& arguments, const Environment& environment) {
+  const Examination examination = examine(arguments.pid);
+  FdOutput out(environment.out);
+  const ReportSink sink = [&out](std::string_view piece) { out.write(piece); };
+  arguments.json ? write_json(examination, sink) : write_text(examination, sink);
+  if (out.error() != 0) return ExitCode::output;
+  return examination.dump ? ExitCode::ok : exit_code_of(examination.problem);
 }
 
 }  // namespace mixstack::cli
