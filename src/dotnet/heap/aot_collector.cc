@@ -1,9 +1,10 @@
-// Input: the runtime's ThreadStore; the data of the image, or the object of a server's heap. Output: whether threads
-// are held; where collections are counted. Algorithm: a ThreadStore is {first thread, RuntimeInstance, lock}
-// (src/coreclr/nativeaot/Runtime/threadstore.h); the second proves it, for a global leads there, too. The lock is a
-// recursive mutex, of glibc or of musl. The table of generations proves itself by its last words: each entry points at
-// constants of its generation, which lie in the image, one behind the other at one distance; and old generations are
-// not collected more often than young ones. Bounds: kMostData bytes of an image, kMostOfHeap bytes of a heap.
+// Input: the runtime's ThreadStore; the data of the image, or the object of a server's heap.
+// Output: whether threads are held; where collections are counted.
+// Algorithm: a ThreadStore is {first thread, RuntimeInstance, lock} (src/coreclr/nativeaot/Runtime/threadstore.h); the
+// second proves it, for a global leads there, too. The lock is a recursive mutex, of glibc or of musl. The table of
+// generations proves itself by its last words: each entry points at constants of its generation, which lie in the
+// image, one behind the other at one distance; and old generations are not collected more often than young ones.
+// Bounds: kMostData bytes of an image, kMostOfHeap bytes of a heap.
 #include "dotnet/heap/aot_collector.h"
 
 #include <algorithm>

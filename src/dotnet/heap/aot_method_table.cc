@@ -75,7 +75,7 @@ bool is_type_of_objects(const RuntimeMemory& memory, const AotMethodTable& table
     return table.is_string() && table.base == AotMethodTable::kStringBase && ends_at_object(memory, table);
   const Element element = table.element();
   const bool is_value = element > Element::void_ && element <= Element::last_value;
-  if (!is_value && element != Element::class_) return false;
+  if (!is_value && element != Element::class_ && !table.is_of_statics()) return false;
   return table.base >= kLeastBase && table.base % 8 == 0 && ends_at_object(memory, table);
 }
 

@@ -16,6 +16,7 @@ struct AotMethodTable {
   enum class Kind : std::uint8_t { canonical, function_pointer, parameterized, generic_definition };
   /// EETypeElementType, as far as it is asked for.
   enum class Element : std::uint8_t {
+    none = 0x00,
     void_ = 0x01,
     last_value = 0x12,
     class_ = 0x14,
@@ -42,6 +43,10 @@ struct AotMethodTable {
   [[nodiscard]] bool is_array() const { return element() == Element::array || element() == Element::sz_array; }
   [[nodiscard]] bool is_string() const {
     return kind() == Kind::canonical && element() == Element::class_ && has(kComponents) && component() == 2;
+  }
+  /// An object that holds the statics of a type: its MethodTable has a size and references, and no methods.
+  [[nodiscard]] bool is_of_statics() const {
+    return kind() == Kind::canonical && element() == Element::none && (flags & ~kPointers) == 0;
   }
   /// The number of dimensions, where it is an array.
   [[nodiscard]] std::uint32_t rank() const { return base > kArrayBase ? (base - kArrayBase) / 8 : 1; }

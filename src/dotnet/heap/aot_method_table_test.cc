@@ -77,7 +77,8 @@ class AotTypesTest : public ::testing::Test {
 
 TEST_F(AotTypesTest, TypesOfObjectsEndAtTheOneWithoutABase) {
   for (const Address good : {object_, string_, value_, type(kClass, 40, object_), array(object_), array(value_, 16),
-                             array(type(kInterface, 0, 0)), array(array(object_), 8, 40)})
+                             array(type(kInterface, 0, 0)), array(array(object_), 8, 40),
+                             type(AotMethodTable::kPointers, 32, object_, 0xffe0, 0xffff)})
     EXPECT_TRUE(is_type(good)) << std::hex << good;
   const Address loop = type(kClass, 24, 0);
   memory_.put_u64(loop + 8, loop);
@@ -128,6 +129,7 @@ TEST_F(AotTypesTest, NamesOfArraysAreTheirElements) {
   EXPECT_EQ(name(array(array(string_), 8, 40)), "S[,][]");
   EXPECT_EQ(name(array(array(string_, 8, 40))), "S[][,]");
   EXPECT_EQ(name(object_), "T");
+  EXPECT_EQ(name(type(AotMethodTable::kPointers, 32, object_)), "(statics of a type)");
   Address deep = string_;
   for (int i = 0; i < 40; i++) deep = array(deep);
   EXPECT_EQ(name(deep), "T") << "a bound, and the place in place of it";

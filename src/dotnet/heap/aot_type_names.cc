@@ -34,7 +34,9 @@ std::string AotTypeNames::part(Address method_table, unsigned depth, unsigned& p
   const auto table = read_aot_method_table(memory_, method_table);
   if (!table || depth > kMostDepth || ++parts > kMostParts) return "?";
   std::string text;
-  if (table->kind() == Kind::function_pointer) {
+  if (table->is_of_statics()) {
+    text = "(statics of a type)";
+  } else if (table->kind() == Kind::function_pointer) {
     text = "delegate*";
   } else if (table->kind() == Kind::parameterized) {
     const std::string element = part(table->related, depth + 1, parts);
