@@ -132,7 +132,7 @@ TEST_F(AotTypesTest, NamesOfArraysAreTheirElements) {
   EXPECT_EQ(name(type(AotMethodTable::kPointers, 32, object_)), "(statics of a type)");
   Address deep = string_;
   for (int i = 0; i < 40; i++) deep = array(deep);
-  EXPECT_EQ(name(deep), "T") << "a bound, and the place in place of it";
+  EXPECT_EQ(name(deep).substr(0, 5), "?[][]") << "a bound";
 }
 
 class AotCollectorTest : public ::testing::Test {

@@ -81,7 +81,7 @@ Program sample() {
   p.type("Nullable`1", system);
   p.type("ValueTuple`2", system);
   p.type("Own`1", dictionary, true);
-  p.type("<>c", p.type("Program", 0), true);
+  p.type("<>c", p.type("Program", p.space("")), true);
   p.make();
   return p;
 }
