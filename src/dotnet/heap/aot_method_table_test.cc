@@ -10,7 +10,7 @@
 namespace mixstack::dotnet::objects {
 namespace {
 
-constexpr std::uint32_t kCanonical = 0, kParameterized = 2 << 16, kDefinition = 3 << 16;
+constexpr std::uint32_t kParameterized = 2 << 16, kDefinition = 3 << 16;
 constexpr std::uint32_t kClass = 0x14 << 26, kValue = 0x10 << 26, kInterface = 0x15 << 26, kSzArray = 0x18 << 26,
                         kArray = 0x17 << 26;
 
