@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "dotnet/heap/aot_type_names.h"
 #include "dotnet/heap/heap_walk.h"
 
 namespace {
@@ -44,17 +45,29 @@ std::uint64_t bytes_in(const RegionCount& count) {
   return sum;
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size < kTypeBytes + kContextBytes) return 0;
-  const std::span<const std::byte> all(reinterpret_cast<const std::byte*>(data), size);
-  const Bytes types(kTypes, all.first(kTypeBytes));
+/// MethodTables as CoreCLR has them, or as NativeAOT has.
+Layouts layouts_of(bool is_native_aot) {
   Layouts layouts;
+  layouts.is_native_aot = is_native_aot;
   layouts.method_table.flags = {0};
   layouts.method_table.base_size = {4};
   layouts.method_table.ee_class_or_canon = {40};
   layouts.ee_class.method_table = {16};
+  layouts.aot_method_table = {{0}, {4}, {8}, {16}, {18}, {24}};
+  return layouts;
+}
+
+/// Names of the types, whatever they refer to.
+void name_all(const RuntimeMemory& memory) {
+  AotTypeNames names(memory, std::nullopt, [](Address) { return std::string("T"); });
+  for (Address at = kTypes; at < kTypes + kTypeBytes; at += 64) check(names.name(at).size() <= 4096);
+}
+
+void walk_all(const std::uint8_t* data, std::size_t size, bool is_native_aot) {
+  const std::span<const std::byte> all(reinterpret_cast<const std::byte*>(data), size);
+  const Bytes types(kTypes, all.first(kTypeBytes));
+  const Layouts layouts = layouts_of(is_native_aot);
+  if (is_native_aot) name_all({types, layouts});
   ObjectSizes sizes{RuntimeMemory(types, layouts)};
   HeapWalk walk(sizes);
   const auto heap = all.subspan(kTypeBytes + kContextBytes);
@@ -79,5 +92,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Bytes memory(kRegion, heap);
   const RegionCount second = walk.count(region, contexts, bytes_of(memory, 48));
   check(second.at == first.at && bytes_in(second) == bytes_in(first) && second.sums.size() == first.sums.size());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < kTypeBytes + kContextBytes) return 0;
+  for (const bool is_native_aot : {false, true}) walk_all(data, size, is_native_aot);
   return 0;
 }

@@ -1,6 +1,7 @@
 // The runtimes' memory: what they use it for, and their objects by type.
 #include "dotnet/contracts/layouts.h"
 #include "dotnet/heap/runtime_ranges.h"
+#include "session/aot_heap.h"
 #include "session/heap_holders.h"
 #include "session/heap_types.h"
 #include "session/native_aot.h"
@@ -11,7 +12,7 @@ namespace {
 
 constexpr const char* kAotHeap =
     "NativeAOT before .NET 11: its heap is not known; what it uses is in other lines, most of it not known";
-constexpr const char* kAotObjects = "NativeAOT: its objects are not told, for its types are not read";
+constexpr const char* kAotHolders = "NativeAOT: who holds its objects is not told, for its roots are not read";
 
 /// The collector describes itself from .NET 11 on.
 ManagedMemory aot_memory(const NativeAot& aot, Target& target) {
@@ -28,6 +29,16 @@ ManagedMemory aot_memory(const NativeAot& aot, Target& target) {
 
 std::optional<NativeAot> aot_of(const images::ModuleMap& modules, Target& target) {
   return find_native_aot(modules, target.info().executable, target.loaded_memory());
+}
+
+HeapTypes aot_types(const NativeAot& aot, const images::ModuleMap& modules, Target& target,
+                    const HeapTypesOptions& options) {
+  HeapTypes refused;
+  const auto heap = AotHeap::open(aot, modules, target, refused.why_not);
+  if (!heap) return refused;
+  const TargetInfo& info = target.info();
+  return count_heap_types({info.pid, target.memory(), !info.core_path.empty(), heap->counter(),
+                           [&] { return heap->old_collections(); }, options});
 }
 
 /// Collections of generation 1 and above, as the runtime counts them itself.
@@ -62,7 +73,9 @@ Result<std::vector<HeapTypes>> ProcessSession::heap_types(const HeapTypesOptions
   const WorkerPool::Lease worker = this->worker();
   const bool is_core = !target_->info().core_path.empty();
   std::vector<HeapTypes> all;
-  if (worker->runtimes().empty() && aot_of(worker->modules(), *target_)) all.emplace_back().why_not = kAotObjects;
+  if (worker->runtimes().empty())
+    if (const auto aot = aot_of(worker->modules(), *target_))
+      all.push_back(aot_types(*aot, worker->modules(), *target_, options));
   for (const auto& runtime : worker->runtimes()) {
     const auto counter = runtime->heap_counter();
     if (!counter) {
@@ -86,7 +99,7 @@ Result<std::vector<HeapHolders>> ProcessSession::holders(const HoldersOptions& o
   const WorkerPool::Lease worker = this->worker();
   const bool is_core = !target_->info().core_path.empty();
   std::vector<HeapHolders> all;
-  if (worker->runtimes().empty() && aot_of(worker->modules(), *target_)) all.emplace_back().why_not = kAotObjects;
+  if (worker->runtimes().empty() && aot_of(worker->modules(), *target_)) all.emplace_back().why_not = kAotHolders;
   for (const auto& runtime : worker->runtimes()) {
     const auto reader = runtime->holder_reader();
     if (!reader) {

@@ -181,6 +181,10 @@ class Truth(HoldersCase):
             known = truth(debuggee)
             heap = self.holders(debuggee.pid)
             self.within(self.line(heap, "Holders.Shapes.s_never", root="static_field")["retained"], known)
+            buffers = [line for line in lines_of(heap["tree"]) if line["name"] == "byte[]" and line["field"]]
+            self.assertEqual({line["field"] for line in buffers}, {"Holders.Shapes.Wait (waits).buffer"})
+            [path] = self.holders(debuggee.pid, buffers[0]["largest"])["paths"]
+            self.assertEqual(path["steps"][-1]["field"], "Holders.Shapes.Wait (waits).buffer")
             first = "\n".join(self.text(debuggee.pid).splitlines()[:FIRST_SCREEN])
             self.assertIn("Holders.Shapes.Wait", first)
             self.assertIn("Holders.Shapes.s_never", first)

@@ -81,7 +81,7 @@ class Debuggee:
         self.lines = []  # what it says of itself before it is ready
         try:
             line = self.read_line(ready_timeout)  # a scenario itself waits a minute for its threads
-            while line.startswith("TRUTH "):
+            while line.startswith(("TRUTH ", "COUNT ")):
                 self.lines.append(line)
                 line = self.read_line(ready_timeout)
             if not line.startswith("READY "):

@@ -123,7 +123,7 @@ Result<LastHijack> read_last_hijack(const RuntimeMemory& memory, Address thread)
   return LastHijack{*slot, *return_address};
 }
 
-Error visit_threads(const RuntimeMemory& memory, const std::function<bool(const ManagedThread&)>& visit) {
+Error visit_thread_objects(const RuntimeMemory& memory, const std::function<Error(Address, bool&)>& visit) {
   const ThreadLinkReader links(memory);
   const auto head = links.head();
   if (!head) return head.error();
@@ -133,14 +133,22 @@ Error visit_threads(const RuntimeMemory& memory, const std::function<bool(const 
   Address at = *link;
   for (std::size_t count = 0; at != 0; count++) {
     if (count == kMaxThreads || cycle.is_again(at)) return {ErrorCode::limit_exceeded, 0, at};
-    auto thread = read_thread(memory, links.thread(at));
-    if (!thread) return thread.error();
-    if (!visit(*thread)) return {};
+    bool goes_on = true;
+    if (const Error error = visit(links.thread(at), goes_on); error.code != ErrorCode::none || !goes_on) return error;
     auto next = links.next(at);
     if (!next) return next.error();
     at = *next;
   }
   return {};
+}
+
+Error visit_threads(const RuntimeMemory& memory, const std::function<bool(const ManagedThread&)>& visit) {
+  return visit_thread_objects(memory, [&](Address at, bool& goes_on) {
+    const auto thread = read_thread(memory, at);
+    if (!thread) return thread.error();
+    goes_on = visit(*thread);
+    return Error{};
+  });
 }
 
 ThreadList read_threads(const RuntimeMemory& memory) {

@@ -58,6 +58,8 @@ struct LastHijack {
 /// The same one after the other, as long as `visit` answers true. A list with a cycle visits some again. Answers why
 /// the list is not whole, if it went to its end.
 Error visit_threads(const RuntimeMemory& memory, const std::function<bool(const ManagedThread&)>& visit);
+/// The same by the addresses of the objects, which are not read; `visit` may end it with an error, or with false.
+Error visit_thread_objects(const RuntimeMemory& memory, const std::function<Error(Address, bool&)>& visit);
 
 /// The managed thread's name (Thread.Name) as UTF-8, at most 4096 UTF-16 units; empty when it has none. The managed
 /// object may move while the process runs, and the thread may end: `mismatch` when after a few tries no two readings of

@@ -78,6 +78,7 @@ std::vector<NeededField> needed_fields() {
 Layouts resolve_layouts(const Descriptor& d) {
   Layouts l;
   l.arch = arch_of(d);
+  l.is_native_aot = d.is_native_aot();
   l.is_windows = windows_of(d);
   l.pointer_size = d.pointer_size();
   l.algorithms = choose_algorithms(d);

@@ -27,7 +27,8 @@ namespace mixstack::dotnet {
 
 struct Layouts {
   Arch arch = Arch::unknown;
-  bool is_windows = false;  ///< the OperatingSystem global: "1" Unix, "0" Windows (RuntimeInfo contract)
+  bool is_native_aot = false;  ///< of a program that was compiled ahead of time
+  bool is_windows = false;     ///< the OperatingSystem global: "1" Unix, "0" Windows (RuntimeInfo contract)
   unsigned pointer_size = 8;
   Algorithms algorithms;
 
@@ -62,6 +63,7 @@ struct Layouts {
   ArrayListBaseLayout array_list_base;
   ArrayListBlockLayout array_list_block;
   MethodTableLayout method_table;
+  AotMethodTableLayout aot_method_table;
   EEClassLayout ee_class;
   ArrayClassLayout array_class;
   DynamicStaticsInfoLayout dynamic_statics_info;
@@ -151,6 +153,7 @@ struct Layouts {
     array_list_base.describe(names);
     array_list_block.describe(names);
     method_table.describe(names);
+    aot_method_table.describe(names);
     ee_class.describe(names);
     array_class.describe(names);
     dynamic_statics_info.describe(names);

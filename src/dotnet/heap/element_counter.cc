@@ -80,7 +80,7 @@ ElementCounter::Kind ElementCounter::find_kind(std::uint32_t type) {
   const ObjectSizes::Type& of = sizes_[type];
   Kind kind = Kind::other;
   if (!of.is_free && of.component != 0) {
-    kind = of.method_table == string_ ? Kind::string : Kind::array;
+    kind = of.is_string || of.method_table == string_ ? Kind::string : Kind::array;
   } else if (!of.is_free && types_ != nullptr && types_->is_core(of.method_table, bcl::List::kType)) {
     if (const auto place = types_->field(of.method_table, bcl::List::kSize); place && !place->is_static) {
       list_size_at_ = place->offset + kHeaderOfFields;

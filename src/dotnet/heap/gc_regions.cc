@@ -5,6 +5,7 @@
 #include <span>
 
 #include "dotnet/code/threads.h"
+#include "dotnet/heap/aot_collector.h"
 
 namespace mixstack::dotnet::objects {
 namespace {
@@ -96,6 +97,15 @@ void GcRegionReader::add_context(Address at, GcRegions& out) const {
 void GcRegionReader::add_threads(GcRegions& out) const {
   const Layouts& l = memory_.layouts();
   const Field inner = l.ee_alloc_context.gc_allocation_context;
+  if (l.thread.alloc_context && inner) {
+    std::size_t threads = 0;
+    (void)visit_thread_objects(memory_, [&](Address thread, bool& goes_on) {
+      add_context(thread + l.thread.alloc_context.offset + inner.offset, out);
+      goes_on = ++threads < kMaxThreads;
+      return Error{};
+    });
+    return;
+  }
   if (l.globals.global_alloc_context && inner) add_context(l.globals.global_alloc_context.value + inner.offset, out);
   if (!l.runtime_thread_locals.alloc_context || !inner) return;
   std::size_t seen = 0;
@@ -151,9 +161,14 @@ Diagnosed<GcRegions> GcRegionReader::read() {
   return out;
 }
 
-bool GcRegionReader::is_moving() {
+bool GcRegionReader::is_suspended() const {
+  if (memory_.layouts().is_native_aot) return are_threads_locked(memory_).value_or(false);
   const auto by = memory_.through(memory_.layouts().globals.gc_thread);
-  if (!by || *by != 0 || !find()) return true;
+  return !by || *by != 0;
+}
+
+bool GcRegionReader::is_moving() {
+  if (is_suspended() || !find()) return true;
   const auto invalid = memory_.reader().read<std::int32_t>(collector_->invalid);
   return !invalid || *invalid != 0;
 }

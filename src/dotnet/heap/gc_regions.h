@@ -56,6 +56,7 @@ class GcRegionReader {
 
  private:
   [[nodiscard]] Diagnosed<void> find();
+  [[nodiscard]] bool is_suspended() const;
   [[nodiscard]] bool add_list(const Collector::Heap& heap, unsigned generation, GcRegions& out);
   [[nodiscard]] bool add_heap(const Collector::Heap& heap, GcRegions& out);
   [[nodiscard]] bool add(GcRegion region, GcRegions& out) const;

@@ -17,7 +17,7 @@ void HeapCounter::add(const GcRegion& region, const RegionCount& count) {
 }
 
 void HeapCounter::watch_elements(bool data, std::size_t most_texts) {
-  types_ = std::make_unique<LoadedTypes>(memory_, names_);
+  if (names_ != nullptr) types_ = std::make_unique<LoadedTypes>(memory_, *names_);
   const Address string = memory_.through(memory_.layouts().globals.string_method_table).value_or(0);
   element_counter_ = std::make_unique<ElementCounter>(sizes_, types_.get(), string, data, most_texts);
   walk_.watch(element_counter_.get());
@@ -25,7 +25,8 @@ void HeapCounter::watch_elements(bool data, std::size_t most_texts) {
 
 HeapTypes HeapCounter::take(const GcRegions& gc) {
   const memory::CachedMemory now(memory_.reader());
-  LoadedTypes types(memory_.with(now), names_);
+  std::optional<LoadedTypes> types;
+  if (names_ != nullptr) types.emplace(memory_.with(now), *names_);
   HeapTypes out;
   out.is_server = gc.is_server;
   out.heaps = gc.heaps;
@@ -38,7 +39,7 @@ HeapTypes HeapCounter::take(const GcRegions& gc) {
     if (type.is_free) {
       out.free_bytes += one.all_bytes();
     } else {
-      one.type = types.csharp_name(type.method_table);
+      one.type = types ? types->csharp_name(type.method_table) : type_names_->name(type.method_table);
       out.objects += one.all();
       out.bytes += one.all_bytes();
       for (std::size_t g = 0; g < kHeapGenerations; g++) out.bytes_of.at(g) += one.bytes.at(g);

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "dotnet/heap/aot_type_names.h"
 #include "dotnet/heap/gc_regions.h"
 #include "dotnet/heap/heap_walk.h"
 #include "dotnet/heap/loaded_types.h"
@@ -17,7 +18,10 @@ namespace mixstack::dotnet::objects {
 class HeapCounter {
  public:
   HeapCounter(RuntimeMemory memory, Address dac_table, names::MethodNames& names)
-      : memory_(memory), dac_table_(dac_table), names_(names), sizes_(memory), walk_(sizes_) {}
+      : memory_(memory), dac_table_(dac_table), names_(&names), sizes_(memory), walk_(sizes_) {}
+  /// The same where a runtime has no modules (NativeAOT): lists are not told, for no fields are known.
+  HeapCounter(RuntimeMemory memory, std::shared_ptr<TypeNames> names)
+      : memory_(memory), type_names_(std::move(names)), sizes_(memory), walk_(sizes_) {}
 
   // The collector, through memory that is of the moment.
   [[nodiscard]] Diagnosed<GcRegions> regions(const MemoryReader& now) const { return collector(now).read(); }
@@ -48,8 +52,9 @@ class HeapCounter {
   [[nodiscard]] GcRegionReader collector(const MemoryReader& now) const { return {memory_.with(now), dac_table_}; }
 
   RuntimeMemory memory_;
-  Address dac_table_;
-  names::MethodNames& names_;
+  Address dac_table_ = 0;
+  names::MethodNames* names_ = nullptr;  ///< null: it has no modules
+  std::shared_ptr<TypeNames> type_names_;
   ObjectSizes sizes_;
   HeapWalk walk_;
   std::vector<TypeCount> totals_;  ///< by number of type

@@ -1,5 +1,7 @@
 #include "dotnet/heap/object_sizes.h"
 
+#include "dotnet/heap/aot_method_table.h"
+
 namespace mixstack::dotnet::objects {
 namespace {
 
@@ -42,10 +44,19 @@ std::optional<std::uint32_t> ObjectSizes::find(std::uint64_t first_word) {
   return static_cast<std::uint32_t>(types_.size() - 1);
 }
 
+std::optional<ObjectSizes::Type> ObjectSizes::read_aot(Address method_table) const {
+  const auto table = read_aot_method_table(memory_, method_table);
+  if (!table) return std::nullopt;
+  const bool is_free = method_table == free_;
+  if (!is_free && !is_type_of_objects(memory_, *table)) return std::nullopt;
+  return Type{method_table, table->base, table->component(), is_free, table->is_string()};
+}
+
 /// The type of gaps has no EEClass; types of continuations share one, which points at none of them.
 std::optional<ObjectSizes::Type> ObjectSizes::read(Address method_table) const {
   constexpr Address kLowest = 0x10000;
   if (method_table < kLowest) return std::nullopt;
+  if (memory_.layouts().is_native_aot) return read_aot(method_table);
   const MethodTableLayout& at = memory_.layouts().method_table;
   const auto flags = memory_.value<std::uint32_t>(method_table, at.flags);
   const auto base = memory_.value<std::uint32_t>(method_table, at.base_size);

@@ -10,7 +10,8 @@
 namespace mixstack::dotnet::objects {
 
 /// Keeps each MethodTable that was met, in a table of one probe for most objects of a heap. A MethodTable proves itself
-/// by its EEClass, which points back at the canonical one; anything else is nothing, and is not kept. Not thread-safe.
+/// by its EEClass, which points back at the canonical one, or as AotMethodTable says; anything else is nothing, and is
+/// not kept. Not thread-safe.
 class ObjectSizes {
  public:
   static constexpr std::size_t kMostTypes = 1 << 20;
@@ -20,6 +21,7 @@ class ObjectSizes {
     std::uint32_t base = 0;       ///< bytes
     std::uint32_t component = 0;  ///< bytes of an element; 0: the type has no elements
     bool is_free = false;         ///< a gap between objects
+    bool is_string = false;       ///< System.String, where the type itself says so (NativeAOT)
     [[nodiscard]] std::uint64_t size(std::uint32_t length) const {
       return (base + std::uint64_t{component} * length + 7) & ~std::uint64_t{7};
     }
@@ -34,6 +36,7 @@ class ObjectSizes {
 
  private:
   [[nodiscard]] std::optional<Type> read(Address method_table) const;
+  [[nodiscard]] std::optional<Type> read_aot(Address method_table) const;
   [[nodiscard]] std::size_t slot_of(Address method_table) const;
   void grow();
 

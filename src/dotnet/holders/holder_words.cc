@@ -39,6 +39,25 @@ std::vector<Address> arguments_of(objects::LoadedTypes& types, Address type) {
   return all;
 }
 
+/// The name in the source of a field that the compiler has named: a property's, a variable's of an async method.
+std::string source_name(const std::string& field) {
+  if (field == "<>4__this") return "this";
+  if (field.starts_with("<>u__")) return "awaits";
+  if (field.starts_with("<>")) return field;
+  for (const std::string_view end : {">k__BackingField", ">5__"}) {
+    const std::size_t at = field.starts_with('<') ? field.find(end) : std::string::npos;
+    if (at != std::string::npos) return field.substr(1, at - 1);
+  }
+  return field;
+}
+
+/// "(waits)" of a state machine.
+const char* words_of_state(std::optional<std::int32_t> state) {
+  constexpr std::int32_t kRuns = -1;
+  if (!state) return "";
+  return *state >= 0 ? " (waits)" : *state == kRuns ? " (runs)" : " (has ended)";
+}
+
 }  // namespace
 
 TypeWords HolderWords::read(std::uint32_t number) {
@@ -114,8 +133,30 @@ std::string HolderWords::field(std::uint32_t holder_type, Address holder, std::u
     const objects::TypeFacts* facts = objects_.types().at(table);
     table = facts == nullptr ? 0 : facts->parent;
   }
-  const std::size_t end = found.starts_with('<') ? found.find(">k__BackingField") : std::string::npos;
-  return end == std::string::npos ? found : found.substr(1, end - 1);
+  if (words.use == TypeUse::async)
+    if (std::string variable = variable_of_method(words.method_table, holder, *at); !variable.empty()) return variable;
+  return source_name(found);
+}
+
+/// `Shop.Orders.LoadAsync (waits).buffer`: what the method's state machine, in its box or apart from it, has at `at`.
+std::string HolderWords::variable_of_method(Address type, Address box, std::uint64_t at) {
+  const auto layout = machines_.box_layout(type);
+  if (!layout || layout->is_iterator || at < layout->machine) return {};
+  const auto machine = machines_.machine_of(box);
+  if (!machine) return {};
+  const std::string& method = machines_.method_of(*machine);
+  if (method.empty()) return {};
+  const std::string words = method.substr(0, method.find('(')) + words_of_state(machines_.state_of(*machine));
+  if (!layout->is_struct) return at == layout->machine ? words : std::string();
+  const std::string* found = nullptr;
+  std::uint32_t begin = 0;
+  for (const auto& f : objects_.types().own_fields(layout->machine_type)) {
+    if (f.place.is_static || f.place.offset > at - layout->machine || (found != nullptr && begin > f.place.offset))
+      continue;
+    begin = f.place.offset;
+    found = &f.name;
+  }
+  return found == nullptr ? words : words + "." + source_name(*found);
 }
 
 std::string HolderWords::method(std::uint32_t number, Address object) {

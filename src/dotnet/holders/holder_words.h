@@ -53,6 +53,7 @@ class HolderWords {
 
  private:
   [[nodiscard]] TypeWords read(std::uint32_t number);
+  [[nodiscard]] std::string variable_of_method(Address type, Address box, std::uint64_t at);
 
   objects::ManagedObjects& objects_;
   objects::Delegates delegates_;

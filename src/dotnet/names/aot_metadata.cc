@@ -316,4 +316,52 @@ std::optional<AotMetadata::Text> AotMetadata::method(const Method& method) const
   return text;
 }
 
+namespace {
+
+/// `Ns.Outer`1+Inner` and the names of arguments, those of the outermost type first.
+std::optional<std::string> with_arguments(std::string_view raw, std::span<const std::string> arguments) {
+  std::string text;
+  std::size_t used = 0;
+  while (!raw.empty()) {
+    const std::size_t end = std::min(raw.find('+'), raw.size());
+    const std::string_view part = raw.substr(0, end);
+    raw.remove_prefix(std::min(end + 1, raw.size()));
+    const std::size_t dot = text.empty() ? part.rfind('.') + 1 : 0;
+    const Arity arity = split_arity(without_file_prefix(part.substr(dot)));
+    if (arity.count > arguments.size() - used) return std::nullopt;
+    text.append(text.empty() ? "" : ".").append(part.substr(0, dot)).append(arity.name);
+    if (arity.count != 0) {
+      const auto own = arguments.subspan(used, arity.count);
+      text += "<" + joined({own.begin(), own.end()}) + ">";
+      used += arity.count;
+    }
+    if (text.size() > kMaxAnswer) return std::nullopt;
+  }
+  return used == arguments.size() ? std::optional(std::move(text)) : std::nullopt;
+}
+
+std::optional<std::string> short_form(std::string_view raw, std::span<const std::string> arguments) {
+  constexpr std::string_view kSystem = "System.", kTuple = "System.ValueTuple`";
+  constexpr std::size_t kMostOfTuple = 7;
+  if (raw == "System.Nullable`1" && arguments.size() == 1) return arguments[0] + "?";
+  if (raw.starts_with(kTuple) && raw.find('+') == std::string_view::npos && arguments.size() >= 2 &&
+      arguments.size() <= kMostOfTuple)
+    return "(" + joined({arguments.begin(), arguments.end()}) + ")";
+  if (!arguments.empty() || !raw.starts_with(kSystem)) return std::nullopt;
+  std::string keyword = keyword_of("System", raw.substr(kSystem.size()));
+  return keyword.empty() ? std::nullopt : std::optional(std::move(keyword));
+}
+
+}  // namespace
+
+std::optional<std::string> AotMetadata::type(AotHandle type, std::span<const std::string> arguments) const {
+  if (type.kind != kTypeDefinition && type.kind != kTypeReference) return std::nullopt;
+  Reader reader(blob_);
+  const std::string raw = reader.owner(type, true, 0);
+  if (!reader.ok() || raw.empty() || raw.size() > kMaxAnswer) return std::nullopt;
+  auto text = short_form(raw, arguments);
+  if (!text) text = with_arguments(raw, arguments);
+  return text && text->size() <= kMaxAnswer ? text : std::nullopt;
+}
+
 }  // namespace mixstack::dotnet::names

@@ -38,6 +38,9 @@ class AotMetadata {
     std::string parameters;  ///< "(int, string[])"
   };
   [[nodiscard]] std::optional<Text> method(const Method& method) const;
+  /// A type with its namespace, in C#'s way, and the names of its arguments: `System.Collections.Generic.List<int>`.
+  /// Nothing where these are not as many as it has parameters.
+  [[nodiscard]] std::optional<std::string> type(AotHandle type, std::span<const std::string> arguments) const;
   /// A handle as an integer: seven bits of kind above the offset.
   [[nodiscard]] static AotHandle handle_of(std::uint32_t token) { return {token >> 25, token & 0x1ffffff}; }
 

@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::uint32_t kHeaderSignature = 0x00525452;  // "RTR\0"
 constexpr std::uint32_t kMaxSections = 256;
-// ReflectionMapBlob above ReadonlyBlobRegionStart: EmbeddedMetadata, BlobIdStackTraceMethodRvaToTokenMapping.
-constexpr std::uint32_t kEmbeddedMetadata = 313, kMethodMap = 327;
+// ReflectionMapBlob above ReadonlyBlobRegionStart: TypeMap, CommonFixupsTable, EmbeddedMetadata,
+// BlobIdStackTraceMethodRvaToTokenMapping.
+constexpr std::uint32_t kTypeMap = 301, kFixups = 308, kEmbeddedMetadata = 313, kMethodMap = 327;
 
 // ReadyToRunHeader and ModuleInfoRow of src/coreclr/nativeaot/Runtime/inc/ModuleHeaders.h.
 struct Header {
@@ -137,10 +138,12 @@ std::optional<AotBlobs> find_aot_blobs(const MemoryReader& memory, Address at) {
     if (!section) return std::nullopt;
     if (section->id == kEmbeddedMetadata) blobs.metadata = section->range;
     if (section->id == kMethodMap) blobs.methods = section->range;
+    if (section->id == kTypeMap) blobs.types = section->range;
+    if (section->id == kFixups) blobs.references = section->range;
   }
-  const auto is_good = [](const AddressRange& r) { return r.begin < r.end && r.size() <= AotMethods::kMaxBlob; };
-  if (!is_good(blobs.metadata) || !is_good(blobs.methods)) return std::nullopt;
-  return blobs;
+  for (AddressRange* r : {&blobs.metadata, &blobs.methods, &blobs.types, &blobs.references})
+    if (r->end < r->begin || r->size() > AotMethods::kMaxBlob) *r = {};
+  return blobs.metadata.empty() ? std::nullopt : std::optional(blobs);
 }
 
 std::optional<AotMethods> AotMethods::parse(std::vector<std::byte> metadata, std::vector<std::byte> map,

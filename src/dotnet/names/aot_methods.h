@@ -11,14 +11,15 @@
 
 namespace mixstack::dotnet::names {
 
-/// The places of an image's metadata and of its map of methods.
+/// The places of an image's metadata, of its maps of methods and of types, and of the table of references that the
+/// latter counts in. Empty: not there.
 struct AotBlobs {
-  AddressRange metadata, methods;
+  AddressRange metadata, methods, types, references;
 };
 
-/// The two by the image's ReadyToRun header at `header` (src/coreclr/inc/readytorun.h, ModuleHeaders.h of NativeAOT).
-/// Nothing for formats other than those of .NET 10 (16.0) and 11 (26.1), and where they are missing
-/// (StackTraceSupport=false).
+/// These by the image's ReadyToRun header at `header` (src/coreclr/inc/readytorun.h, ModuleHeaders.h of NativeAOT).
+/// Nothing for formats other than those of .NET 10 (16.0) and 11 (26.1), and where the metadata is missing or too
+/// large; there are no methods with StackTraceSupport=false.
 [[nodiscard]] std::optional<AotBlobs> find_aot_blobs(const MemoryReader& memory, Address header);
 
 /// A method's name, in C#'s way and as metadata has it.

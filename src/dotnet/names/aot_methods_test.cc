@@ -193,7 +193,8 @@ TEST(AotBlobs, AreFoundByTheHeaderOfNet10) {
   EXPECT_EQ(blobs->metadata.begin, 0x100u);
   EXPECT_EQ(blobs->methods.end, 0x380u);
   row(1, 327, 0x300, 0x300);
-  EXPECT_FALSE(find_aot_blobs(memory, kHeader)) << "no stack-trace metadata";
+  ASSERT_TRUE(find_aot_blobs(memory, kHeader));
+  EXPECT_TRUE(find_aot_blobs(memory, kHeader)->methods.empty()) << "no stack-trace metadata";
   row(1, 327, 0x300, 0x380);
   memory.put_u16(kHeader + 4, 17);
   EXPECT_FALSE(find_aot_blobs(memory, kHeader)) << "another format";
@@ -206,7 +207,7 @@ TEST(AotBlobs, AreFoundByTheHeaderOfNet11) {
   memory.put_u32(kHeader, 0x00525452);
   memory.put_u16(kHeader + 4, 26);
   memory.put_u16(kHeader + 6, 1);
-  memory.put_u16(kHeader + 12, 2);
+  memory.put_u16(kHeader + 12, 4);
   memory.put_u8(kHeader + 14, 16);
   const auto row = [&](unsigned i, std::uint32_t id, Address start, std::uint32_t size) {
     memory.put_u32(kHeader + 16 + 16 * i, id);
@@ -215,10 +216,14 @@ TEST(AotBlobs, AreFoundByTheHeaderOfNet11) {
   };
   row(0, 327, 0x300, 0x80);
   row(1, 313, 0x100, 0x100);
+  row(2, 301, 0x400, 0x10);
+  row(3, 308, 0x500, 0xffffffff);
   const auto blobs = find_aot_blobs(memory, kHeader);
   ASSERT_TRUE(blobs);
   EXPECT_EQ(blobs->metadata, (AddressRange{0x100, 0x200}));
   EXPECT_EQ(blobs->methods, (AddressRange{0x300, 0x380}));
+  EXPECT_EQ(blobs->types, (AddressRange{0x400, 0x410}));
+  EXPECT_TRUE(blobs->references.empty()) << "larger than any";
   memory.put_u16(kHeader + 6, 0);
   EXPECT_FALSE(find_aot_blobs(memory, kHeader)) << "another format";
   memory.put_u16(kHeader + 6, 1);

@@ -27,7 +27,7 @@ std::shared_ptr<AotSymbols> AotSymbols::open(const images::ModuleMap& modules, M
   const AddressRange code{bias + managed->address, bias + managed->address + managed->size};
   const auto header = memory.read<std::uint64_t>(bias + list->address);
   const auto blobs = header ? names::find_aot_blobs(memory, *header) : std::nullopt;
-  if (!blobs) return nullptr;
+  if (!blobs || blobs->methods.empty()) return nullptr;
   auto metadata = bytes_of(memory, blobs->metadata);
   auto map = bytes_of(memory, blobs->methods);
   if (!metadata || !map) return nullptr;

@@ -8,6 +8,7 @@ namespace mixstack::dotnet {
 struct GlobalValues {
   // Addresses; those marked * hold a pointer to the thing, the others point at it directly.
   Global thread_store;               ///< *
+  Global runtime_instance;           ///< * NativeAOT
   Global app_domain;                 ///< *
   Global system_domain;              ///< *
   Global object_method_table;        ///< *
@@ -33,6 +34,7 @@ struct GlobalValues {
   template <class Names>
   void describe(Names& names) {
     names.global(thread_store, "ThreadStore");
+    names.global(runtime_instance, "RuntimeInstance");
     names.global(app_domain, "AppDomain");
     names.global(system_domain, "SystemDomain");
     names.global(object_method_table, "ObjectMethodTable");

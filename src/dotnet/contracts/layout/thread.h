@@ -10,6 +10,7 @@ struct ThreadLayout {
       runtime_thread_locals, thread_local_data;
   Field cached_stack_base, cached_stack_limit;  ///< highest and lowest address of the stack
   Field gc_frame;                               ///< newest GCFrame; from .NET 11 on
+  Field alloc_context;                          ///< NativeAOT: its EEAllocContext, inside of it
   // In no descriptor yet, by supplement only: the return address that a suspension replaced, and its stack slot.
   Field hijacked_return_address, hijacked_return_address_slot;
   std::uint32_t extent = 0;  ///< bytes from the object's start that hold every field above
@@ -32,6 +33,7 @@ struct ThreadLayout {
     names.field(cached_stack_base, "CachedStackBase");
     names.field(cached_stack_limit, "CachedStackLimit");
     names.field(gc_frame, "GCFrame");
+    names.field(alloc_context, "AllocContext");
   }
 };
 

@@ -26,6 +26,22 @@ struct MethodTableLayout {
   }
 };
 
+/// The same structure of NativeAOT (src/coreclr/nativeaot/Runtime/inc/MethodTable.h).
+struct AotMethodTableLayout {
+  Field flags, base_size, related_type, num_vtable_slots, num_interfaces, vtable;
+
+  template <class Names>
+  void describe(Names& names) {
+    names.type("MethodTable");
+    names.field(flags, "Flags");
+    names.field(base_size, "BaseSize");
+    names.field(related_type, "RelatedType");
+    names.field(num_vtable_slots, "NumVtableSlots");
+    names.field(num_interfaces, "NumInterfaces");
+    names.field(vtable, "VTable");
+  }
+};
+
 struct EEClassLayout {
   Field method_table, method_desc_chunk, num_methods, field_desc_list, cor_type_attr, internal_cor_element_type,
       num_instance_fields, num_static_fields;
