@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "base/system/byte_cursor.h"
+#include "dotnet/bcl/types.h"
 #include "dotnet/names/generated_names.h"
 
 namespace mixstack::dotnet::names {
@@ -341,14 +342,13 @@ std::optional<std::string> with_arguments(std::string_view raw, std::span<const 
 }
 
 std::optional<std::string> short_form(std::string_view raw, std::span<const std::string> arguments) {
-  constexpr std::string_view kSystem = "System.", kTuple = "System.ValueTuple`";
   constexpr std::size_t kMostOfTuple = 7;
-  if (raw == "System.Nullable`1" && arguments.size() == 1) return arguments[0] + "?";
-  if (raw.starts_with(kTuple) && raw.find('+') == std::string_view::npos && arguments.size() >= 2 &&
+  if (raw == bcl::kNullable && arguments.size() == 1) return arguments[0] + "?";
+  if (raw.starts_with(bcl::kValueTuple) && raw.find('+') == std::string_view::npos && arguments.size() >= 2 &&
       arguments.size() <= kMostOfTuple)
     return "(" + joined({arguments.begin(), arguments.end()}) + ")";
-  if (!arguments.empty() || !raw.starts_with(kSystem)) return std::nullopt;
-  std::string keyword = keyword_of("System", raw.substr(kSystem.size()));
+  if (!arguments.empty() || !raw.starts_with(bcl::kSystem)) return std::nullopt;
+  std::string keyword = keyword_of("System", raw.substr(bcl::kSystem.size()));
   return keyword.empty() ? std::nullopt : std::optional(std::move(keyword));
 }
 
