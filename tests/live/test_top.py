@@ -176,7 +176,7 @@ class TopAsText(LiveCase):
         rows = [line.split() for line in tables[1].splitlines() if "[tid " in line or ", tid " in line]
         self.assertGreaterEqual(len(rows), 1, tables[1])
         self.assertGreater(float(rows[0][0]), 80, tables[1])  # the one that works, by total%
-        self.assertIn("Burn", tables[1])
+        self.assertRegex(tables[1], r"Burn|clock_gettime")  # it looks at the clock all the time, by chance more there than outside
         self.assertNotIn("…", tables[1])
 
     def test_nothing_is_shortened_in_a_pipe(self):

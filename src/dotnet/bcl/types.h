@@ -38,7 +38,7 @@ inline constexpr TypeName kString = "System.String";
 inline constexpr TypeName kEnum = "System.Enum";
 inline constexpr TypeName kNullable = "System.Nullable`1";
 /// A tuple with two fields and more: "System.ValueTuple`2".
-inline constexpr NameStart kValueTuple = "System.ValueTuple`";
+inline constexpr TypeStart kValueTuple = "System.ValueTuple`";
 /// Stands for any reference type in shared generic code.
 inline constexpr TypeName kAnyReference = "System.__Canon";
 /// Base of all exceptions that hold several others.
