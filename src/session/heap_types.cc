@@ -223,36 +223,13 @@ class LiveCount final : public HeapTask {
   std::vector<Part> parts_;
 };
 
-HeapTypes count_core(const TypeCounting& of) {
-  if (of.counter.is_moving(of.memory))
-    return refused("the core was taken during a garbage collection, in which objects are moved");
-  const auto gc = of.counter.regions(of.memory);
-  if (!gc) return refused(gc.error().text);
-  const auto bytes = dotnet::objects::bytes_of(of.memory, kPiece);
-  std::size_t torn = 0;
-  std::string why;
-  for (const GcRegion& r : gc->regions) {
-    if (r.objects.empty()) continue;
-    const RegionCount count = of.counter.count(r, gc->contexts, bytes);
-    of.counter.add(r, count);
-    if (count.end == RegionCount::End::whole) continue;
-    if (torn++ == 0) why = words_of_end(count.end, count.at, r.generation);
-  }
-  HeapTypes out = of.counter.take(*gc);
-  out.is_exact = torn == 0;
-  if (torn != 0)
-    out.why_not =
-        fmt::format("{} of {} regions could not be followed to their ends: {}", torn, gc->regions.size(), why);
-  return out;
-}
-
 }  // namespace
 
 HeapTypes count_heap_types(const TypeCounting& of) {
   constexpr std::uint64_t kOfText = 80, kFewest = 1 << 14;  // bytes of our own memory, with all copies; texts
   if (of.options.elements)
     of.counter.watch_elements(of.options.data, static_cast<std::size_t>(std::max(memory_to_take() / kOfText, kFewest)));
-  return of.is_frozen ? count_core(of) : LiveCount(of).count();
+  return of.is_frozen ? count_core_types(of) : LiveCount(of).count();
 }
 
 }  // namespace mixstack::session

@@ -23,5 +23,7 @@ struct TypeCounting {
 
 /// Never fails: an answer without types says why.
 [[nodiscard]] HeapTypes count_heap_types(const TypeCounting& of);
+/// Of a core: it stands still, so all of it is one moment.
+[[nodiscard]] HeapTypes count_core_types(const TypeCounting& of);
 
 }  // namespace mixstack::session

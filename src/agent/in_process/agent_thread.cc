@@ -2,9 +2,9 @@
 
 #include <pthread.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include <csignal>
+#include <ctime>
 #include <system_error>
 #include <utility>
 

@@ -17,7 +17,6 @@
 namespace mixstack {
 namespace {
 
-using memory_use::NativeEvent;
 using memory_use::NativeLook;
 using record::Recordings;
 

@@ -104,7 +104,7 @@ ExitCode run_memory(const MemoryArguments& arguments, const Environment& environ
   if (!arguments.core.path.empty() && !arguments.types && !arguments.holders)
     return complain(environment, "a core does not say what was resident: it has --types and --holders alone",
                     ExitCode::usage);
-  Subject of = arguments;
+  Subject of = static_cast<const Subject&>(arguments);
   auto opened = open_subject(of, environment);
   if (!opened) return opened.error();
   if (arguments.native) return run_native(arguments, *opened, environment);

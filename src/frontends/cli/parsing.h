@@ -91,6 +91,7 @@ class CommandLine {
                       const std::vector<std::pair<const char*, std::type_identity_t<T>>>& words,
                       std::string_view also = {}) {
     std::vector<std::string> all;
+    all.reserve(words.size());
     for (const auto& [word, meant] : words) all.emplace_back(word);
     const auto read = [name, words, all, &to](const std::string& text) {
       for (const auto& [word, meant] : words) {
