@@ -23,7 +23,7 @@ struct TypeCounting {
 
 /// Never fails: an answer without types says why.
 [[nodiscard]] HeapTypes count_heap_types(const TypeCounting& of);
-/// Of a core: it stands still, so all of it is one moment.
+/// The same for a core, which is one moment by itself.
 [[nodiscard]] HeapTypes count_core_types(const TypeCounting& of);
 
 }  // namespace mixstack::session

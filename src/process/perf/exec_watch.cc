@@ -37,6 +37,7 @@ std::vector<StartedProgram> ExecCounter::programs() const {
   auto all = programs_;
   for (const auto& [pid, name] : waiting_) all[name]++;
   std::vector<StartedProgram> list;
+  list.reserve(all.size());
   for (const auto& [path, times] : all) list.push_back({path, times});
   std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.count > b.count; });
   if (list.size() > kMostPrograms) list.resize(kMostPrograms);
