@@ -13,7 +13,7 @@ import textwrap
 import unittest
 
 LIVE = pathlib.Path(__file__).resolve().parents[1] / "live"
-MOST = 69  # to be lowered with each that goes, and never raised
+MOST = 57  # to be lowered with each that goes, and never raised
 
 TWO_WORDS = re.compile(r"(?<![\w.])[a-z][a-z']* [a-z][a-z']+(?![\w.(])")
 IS_NO_SENTENCE = re.compile(r"\[[a-z ]+\]|mixstack .*", re.S)

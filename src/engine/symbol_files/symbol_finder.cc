@@ -34,6 +34,35 @@ std::vector<std::string> paths_on(const SymbolPlace& place, const SymbolKey& key
   return paths;
 }
 
+/// What programs read of it: each cause has an errno of its own, or a value (an HTTP status, a number of libcurl).
+Error error_of(const FetchEnd& end) {
+  const auto limit = [](int number, std::uint64_t value = 0) {
+    return Error{ErrorCode::limit_exceeded, number, value};
+  };
+  const auto io = [](int number, std::uint64_t value = 0) { return Error{ErrorCode::io_error, number, value}; };
+  switch (end.outcome) {
+    case FetchOutcome::no_connection:
+      return io(static_cast<int>(end.value & 0xffff));
+    case FetchOutcome::no_such_host:
+      return {ErrorCode::not_found, 0, 0};
+    case FetchOutcome::timed_out:
+    case FetchOutcome::given_up:
+      return limit(ETIMEDOUT);
+    case FetchOutcome::too_large:
+      return limit(EFBIG, end.value);
+    case FetchOutcome::redirects:
+      return limit(ELOOP);
+    case FetchOutcome::cut_short:
+      return io(ENODATA);
+    case FetchOutcome::untrusted:
+      return io(EKEYREJECTED);
+    case FetchOutcome::garbled:
+      return io(EPROTO);
+    default:
+      return io(0, end.value);
+  }
+}
+
 }  // namespace
 
 SymbolFinder::SymbolFinder(SymbolFinderOptions options)
@@ -162,11 +191,7 @@ void SymbolFinder::note(Server& server, const FetchEnd& end) {
   server.is_given_up = is_hopeless(end.outcome);
   if (end.outcome == FetchOutcome::refused && ++server.refusals >= kMostRefusals) server.is_given_up = true;
   if (is_hopeless(end.outcome)) words += "; it is not asked again";
-  const ErrorCode code = end.outcome == FetchOutcome::too_large || end.outcome == FetchOutcome::timed_out ||
-                                 end.outcome == FetchOutcome::redirects
-                             ? ErrorCode::limit_exceeded
-                             : ErrorCode::io_error;
-  say({{code, 0, 0}, server.place.where, std::move(words)});
+  say({error_of(end), server.place.where, std::move(words)});
 }
 
 void SymbolFinder::say(Diagnosis diagnosis) {
