@@ -34,7 +34,7 @@ std::vector<std::string> paths_on(const SymbolPlace& place, const SymbolKey& key
   return paths;
 }
 
-/// What programs read of it: each cause has an errno of its own, or a value (an HTTP status, a number of libcurl).
+/// The error that programs read: each cause has an errno of its own, or a value (an HTTP status, a number of libcurl).
 Error error_of(const FetchEnd& end) {
   const auto limit = [](int number, std::uint64_t value = 0) {
     return Error{ErrorCode::limit_exceeded, number, value};
