@@ -60,17 +60,6 @@ std::vector<std::byte> image_of(std::span<const std::byte> rest, const std::uint
   return image;
 }
 
-Region mapping(std::uint32_t rva, std::uint32_t size, std::uint32_t offset, bool executable) {
-  Region r;
-  r.range = {kBase + rva, kBase + rva + size};
-  r.file_offset = offset;
-  r.inode = 7;
-  r.readable = true;
-  r.executable = executable;
-  r.path = "/a.dll";
-  return r;
-}
-
 /// Whether a row covers the address, by looking at all of them; nothing: they are not in order, or not readable.
 std::optional<bool> is_covered(const ImageMemory& memory, std::uint32_t rva) {
   const auto image = images::PeImage::from_memory(memory, kBase, images::PeLayout::mapped);
@@ -131,8 +120,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < kBegin) return 0;
   ImageMemory memory(image_of(std::as_bytes(std::span(data, size)).subspan(kBegin), data));
   const Arch arch = (data[0] & 1) != 0 ? Arch::aarch64 : Arch::x86_64;
-  const std::array regions{mapping(0, 0x1000, 0, false), mapping(0x1000, 0x1000, 0, true),
-                           mapping(0x3000, 0x1000, 0x1000, false)};
+  const std::array regions{test::pe_mapping(kBase, 0, 0x1000, 0, false),
+                           test::pe_mapping(kBase, 0x1000, 0x1000, 0, true),
+                           test::pe_mapping(kBase, 0x3000, 0x1000, 0x1000, false)};
   const auto modules = images::ModuleMap::build(regions, memory, nullptr);
   walk::PeImageStepper stepper(modules, memory, arch, 0);
 

@@ -27,7 +27,9 @@ struct HeapElements {
   ObjectAmount arrays, empty_arrays;
   ObjectAmount half_empty_arrays;   ///< at least their second half is zeros, and no less than 128 bytes
   std::uint64_t zeros_of_them = 0;  ///< bytes of zeros at their ends
-  ObjectAmount lists, empty_lists;  ///< System.Collections.Generic.List<T>; without their arrays
+  /// System.Collections.Generic.List<T>, without their arrays. No list: none was met, or lists are not known there
+  /// (NativeAOT), and neither is told.
+  ObjectAmount lists, empty_lists;
   ObjectAmount not_read;     ///< large objects of which only the headers were read: they are in none of the others but
                              ///< `strings` and `arrays`
   std::uint32_t one_in = 1;  ///< only so many contents were compared: duplicates are estimates where it is not 1

@@ -188,6 +188,10 @@ class Truth(HoldersCase):
             first = "\n".join(self.text(debuggee.pid).splitlines()[:FIRST_SCREEN])
             self.assertIn("Holders.Shapes.Wait", first)
             self.assertIn("Holders.Shapes.s_never", first)
+            kept = self.holders(debuggee.pid, "Holders.Shapes.Kept")["paths"]
+            self.assertEqual({path["steps"][-1]["field"] for path in kept},
+                             {"Holders.Shapes.Keeper<(int, string)>.Hold (waits).kept",
+                              "Holders.Shapes.Async(int).lambda (waits).kept"}, kept)
 
     def test_statics_of_threads(self):
         with shape("threads", 2000) as debuggee:

@@ -116,6 +116,7 @@ class NativeAotTypes(MemoryCase):
         self.assertEqual(elements["strings"]["count"], counts["string"])
         self.assertGreater(elements["arrays"]["count"], 5000)
         self.assertGreater(elements["half_empty_arrays"]["count"], 4000)
+        self.assertEqual((elements["lists"], elements["empty_lists"]), (None, None))  # it has lists, which cannot be told
 
     def test_holders_are_refused(self):
         with processes.Debuggee([self.program, "100"]) as debuggee:

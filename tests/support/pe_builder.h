@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "mixstack/target.h"
+
 namespace mixstack::test {
 
 /// Where things lie. File offsets and RVAs are equal within a page, as images that are mapped must have them; the code
@@ -96,6 +98,18 @@ inline std::vector<std::byte> build_pe(const PeOptions& options) {
   const auto bytes = std::as_bytes(std::span(table));
   std::copy_n(bytes.begin(), std::min<std::size_t>(bytes.size(), L::kTableSize), file.begin() + L::kTableOffset);
   return file;
+}
+
+/// A part of an image that lies at `base`, as the kernel tells it.
+inline Region pe_mapping(Address base, std::uint32_t rva, std::uint32_t size, std::uint32_t offset, bool executable) {
+  Region r;
+  r.range = {base + rva, base + rva + size};
+  r.file_offset = offset;
+  r.inode = 7;
+  r.readable = true;
+  r.executable = executable;
+  r.path = "/a.dll";
+  return r;
 }
 
 }  // namespace mixstack::test

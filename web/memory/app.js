@@ -69,7 +69,7 @@ class MemoryApp {
     const row = (name, text) => [element('dt', {}, name), element('dd', {}, text)];
     return element('dl', {}, ...row('strings', `${of(e.strings, 'string')}; ${about}${count(e.duplicates.count)} repeat the text of another: ${about}${megabytes(e.duplicates.bytes)} less with one of each`),
       ...e.most.filter(m => m.bytes >= LEAST_TEXT).slice(0, 5).flatMap(m => row('', `${megabytes(m.bytes)}: ${count(m.count)} of ${counted(m.length, 'character')}${m.text ? ` "${m.text}"` : ''}`)),
-      ...row('empty', `${of(e.empty_strings, 'string')}, ${of(e.empty_arrays, 'array')}, ${of(e.empty_lists, 'list')}`),
+      ...row('empty', [of(e.empty_strings, 'string'), of(e.empty_arrays, 'array'), ...(e.empty_lists ? [of(e.empty_lists, 'list')] : [])].join(', ')),
       ...row('oversized', `${of(e.half_empty_arrays, 'array')}, ${megabytes(e.zeros_of_them)} of them zeros at the end`),
       ...(e.not_read.count ? row('not looked into', of(e.not_read, 'large object')) : []));
   }

@@ -51,6 +51,17 @@ std::string source_name(const std::string& field) {
   return field;
 }
 
+/// A method without its parameters and what is said behind them: the last parentheses, for arguments of its type may be
+/// tuples, and a lambda has the method before it that it stands in.
+std::string_view without_parameters(std::string_view method) {
+  std::size_t depth = 0;
+  for (std::size_t i = method.size(); i-- > 0;) {
+    if (method[i] == ')') depth++;
+    if (method[i] == '(' && depth != 0 && --depth == 0) return method.substr(0, i);
+  }
+  return method;
+}
+
 /// "(waits)" of a state machine.
 const char* words_of_state(std::optional<std::int32_t> state) {
   constexpr std::int32_t kRuns = -1;
@@ -146,7 +157,7 @@ std::string HolderWords::variable_of_method(Address type, Address box, std::uint
   if (!machine) return {};
   const std::string& method = machines_.method_of(*machine);
   if (method.empty()) return {};
-  const std::string words = method.substr(0, method.find('(')) + words_of_state(machines_.state_of(*machine));
+  const std::string words = std::string(without_parameters(method)) + words_of_state(machines_.state_of(*machine));
   if (!layout->is_struct) return at == layout->machine ? words : std::string();
   const std::string* found = nullptr;
   std::uint32_t begin = 0;

@@ -17,17 +17,6 @@ constexpr Address kBase = 0x7f0000000000, kStack = 0x7ffd00001000, kReturn = kBa
 constexpr std::uint32_t kUnwind = L::kData + 0x800;
 constexpr std::size_t kExceptions = 0x80 + 24 + 112 + 3 * 8;  // the data directory, in the header
 
-Region mapping(std::uint32_t rva, std::uint32_t size, std::uint32_t offset, bool executable) {
-  Region r;
-  r.range = {kBase + rva, kBase + rva + size};
-  r.file_offset = offset;
-  r.inode = 7;
-  r.readable = true;
-  r.executable = executable;
-  r.path = "/a.dll";
-  return r;
-}
-
 /// An image of two functions with a gap between them, as the runtime maps it. Both are `push rbp; sub rsp, 0x20`.
 struct Scene {
   test::SparseMemory memory;
@@ -52,8 +41,9 @@ struct Scene {
     // Version 1; a prologue of 5 bytes; 2 codes: at 5 UWOP_ALLOC_SMALL of 0x20, at 1 UWOP_PUSH_NONVOL of rbp.
     const std::array<std::uint8_t, 8> info{1, 5, 2, 0, 5, 3 << 4 | 2, 1, 5 << 4 | 0};
     memory.put_bytes(kBase + kUnwind, std::as_bytes(std::span(info)));
-    const std::vector<Region> regions{mapping(0, 0x1000, 0, false), mapping(0x1000, 0x1000, 0, true),
-                                      mapping(0x3000, 0x1000, 0x1000, false)};
+    const std::vector<Region> regions{test::pe_mapping(kBase, 0, 0x1000, 0, false),
+                                      test::pe_mapping(kBase, 0x1000, 0x1000, 0, true),
+                                      test::pe_mapping(kBase, 0x3000, 0x1000, 0x1000, false)};
     modules = images::ModuleMap::build(regions, memory, nullptr);
   }
 

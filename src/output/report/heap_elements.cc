@@ -42,9 +42,12 @@ void write_strings(Writer& out, const HeapElements& e) {
 void write_elements_text(Writer& out, const HeapElements& e) {
   out << '\n';
   write_strings(out, e);
-  out << fmt::format("empty: {} in {}, {} in {}, {} in {} of {}\n", counted(e.empty_strings.count, "string"),
-                     in_mb(e.empty_strings.bytes), counted(e.empty_arrays.count, "array"), in_mb(e.empty_arrays.bytes),
-                     counted(e.empty_lists.count, "list"), in_mb(e.empty_lists.bytes), e.lists.count);
+  out << fmt::format("empty: {} in {}, {} in {}", counted(e.empty_strings.count, "string"),
+                     in_mb(e.empty_strings.bytes), counted(e.empty_arrays.count, "array"), in_mb(e.empty_arrays.bytes));
+  if (e.lists.count != 0)
+    out << fmt::format(", {} in {} of {}", counted(e.empty_lists.count, "list"), in_mb(e.empty_lists.bytes),
+                       e.lists.count);
+  out << '\n';
   out << fmt::format("oversized: {} at least half of which is zeros at the end: {} of their {}\n",
                      counted(e.half_empty_arrays.count, "array"), in_mb(e.zeros_of_them),
                      in_mb(e.half_empty_arrays.bytes));
@@ -72,8 +75,13 @@ void write_elements_json(Writer& out, const HeapElements& e) {
   write_amount(json.key("empty_arrays"), e.empty_arrays);
   write_amount(json.key("half_empty_arrays"), e.half_empty_arrays);
   json.number("zeros_of_them", e.zeros_of_them);
-  write_amount(json.key("lists"), e.lists);
-  write_amount(json.key("empty_lists"), e.empty_lists);
+  if (e.lists.count != 0) {
+    write_amount(json.key("lists"), e.lists);
+    write_amount(json.key("empty_lists"), e.empty_lists);
+  } else {
+    json.null("lists");
+    json.null("empty_lists");
+  }
   write_amount(json.key("not_read"), e.not_read);
   json.close();
 }

@@ -134,6 +134,18 @@ internal static class Shapes
         buffer[number % Payload]++;
     }
 
+    /// <summary>Held by a method of a generic type whose argument is a tuple, and by a lambda.</summary>
+    private sealed class Kept;
+
+    private static class Keeper<T>
+    {
+        public static async Task Hold(T value, Kept kept)
+        {
+            await s_never.Task;
+            GC.KeepAlive((value, kept));
+        }
+    }
+
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static void Async(int count)
     {
@@ -141,6 +153,14 @@ internal static class Shapes
         {
             _ = Wait(i);
         }
+        _ = Keeper<(int, string)>.Hold((count, ""), new Kept());
+        Func<Task> lambda = async () =>
+        {
+            Kept kept = new();
+            await s_never.Task;
+            GC.KeepAlive(kept);
+        };
+        _ = lambda();
         Truth("items", count);
         Truth("least", (long)count * (Array + 64));
         Truth("most", (long)count * (Array + 400) + 8192);
